@@ -1,0 +1,163 @@
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "base/error.h"
+
+namespace hone {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kBuffer = 1 << 20;
+
+std::string reason() { return std::strerror(errno); }
+
+/// Beside `path`, and of this process alone.
+std::string partial_name(const std::string& path) {
+  return path + ".partial-" + std::to_string(::getpid());
+}
+
+void sync_folder_of(const std::string& path) {
+  const fs::path parent = fs::path(path).parent_path();
+  const int fd = ::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return;
+  ::fsync(fd);
+  ::close(fd);
+}
+
+}  // namespace
+
+InputFile::InputFile(const std::string& path) : path_(path) {
+  fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd_ < 0) fail(ErrorKind::bad_file, "{}: cannot open: {}", path, reason());
+  struct stat info {};
+  if (::fstat(fd_, &info) != 0 || !S_ISREG(info.st_mode)) {
+    ::close(std::exchange(fd_, -1));
+    fail(ErrorKind::bad_file, "{}: not a regular file", path);
+  }
+  size_ = static_cast<uint64_t>(info.st_size);
+}
+
+InputFile::InputFile(InputFile&& other) noexcept
+    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)), size_(other.size_) {}
+
+InputFile::~InputFile() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+void InputFile::read(uint64_t offset, void* out, size_t bytes) const {
+  char* to = static_cast<char*>(out);
+  while (bytes > 0) {
+    const ssize_t got = ::pread(fd_, to, bytes, static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail(ErrorKind::io, "{}: cannot read at byte {}: {}", path_, offset, reason());
+    if (got == 0)
+      fail(ErrorKind::bad_file, "{}: ends at byte {}, more was expected", path_, offset);
+    to += got;
+    offset += static_cast<uint64_t>(got);
+    bytes -= static_cast<size_t>(got);
+  }
+}
+
+std::string read_file(const std::string& path, uint64_t limit) {
+  const InputFile file(path);
+  if (file.size() > limit) {
+    fail(ErrorKind::bad_file, "{}: {} bytes, more than the limit of {}", path, file.size(), limit);
+  }
+  std::string text(file.size(), '\0');
+  file.read(0, text.data(), text.size());
+  return text;
+}
+
+bool file_exists(const std::string& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored);
+}
+
+bool folder_exists(const std::string& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored);
+}
+
+OutputFile::OutputFile(const std::string& path) : path_(path), partial_(partial_name(path)) {
+  fd_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (fd_ < 0) fail(ErrorKind::usage, "{}: cannot create: {}", path, reason());
+  buffer_.reserve(kBuffer);
+}
+
+OutputFile::~OutputFile() {
+  if (fd_ < 0) return;
+  ::close(fd_);
+  ::unlink(partial_.c_str());
+}
+
+void OutputFile::write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const size_t taken = std::min(bytes.size(), kBuffer - buffer_.size());
+    buffer_.append(bytes.substr(0, taken));
+    bytes.remove_prefix(taken);
+    if (buffer_.size() == kBuffer) flush();
+  }
+}
+
+void OutputFile::flush() {
+  std::string_view left = buffer_;
+  while (!left.empty()) {
+    const ssize_t put = ::write(fd_, left.data(), left.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) fail(ErrorKind::io, "{}: cannot write: {}", path_, reason());
+    left.remove_prefix(static_cast<size_t>(put));
+  }
+  buffer_.clear();
+}
+
+void OutputFile::commit() {
+  flush();
+  if (::fsync(fd_) != 0 && errno != EINVAL) {
+    fail(ErrorKind::io, "{}: cannot write: {}", path_, reason());
+  }
+  const int fd = std::exchange(fd_, -1);
+  if (::close(fd) != 0 || ::rename(partial_.c_str(), path_.c_str()) != 0) {
+    const std::string why = reason();
+    ::unlink(partial_.c_str());
+    fail(ErrorKind::io, "{}: cannot write: {}", path_, why);
+  }
+  sync_folder_of(path_);
+}
+
+OutputFolder::OutputFolder(const std::string& path) : path_(path) {
+  while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
+  partial_ = partial_name(path_);
+  std::error_code error;
+  if (fs::exists(path_, error) && !(fs::is_directory(path_, error) && fs::is_empty(path_, error))) {
+    fail(ErrorKind::usage, "{}: exists and is not an empty folder", path_);
+  }
+  fs::remove_all(partial_, error);
+  if (!fs::create_directories(partial_, error) || error) {
+    fail(ErrorKind::usage, "{}: cannot create: {}", path_, error.message());
+  }
+}
+
+OutputFolder::~OutputFolder() {
+  std::error_code ignored;
+  if (!committed_) fs::remove_all(partial_, ignored);
+}
+
+void OutputFolder::commit() {
+  std::error_code error;
+  fs::remove(path_, error);  // an empty folder; anything else makes the rename fail
+  fs::rename(partial_, path_, error);
+  if (error) fail(ErrorKind::io, "{}: cannot rename into place: {}", path_, error.message());
+  committed_ = true;
+  sync_folder_of(path_);
+}
+
+}  // namespace hone

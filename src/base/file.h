@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace hone {
+
+/// A file open for reading by position. Reads never map: a file that shrinks while it is read is
+/// an error of that file, not a bus error.
+class InputFile {
+ public:
+  /// Regular files only; anything else is an error that names the path.
+  explicit InputFile(const std::string& path);
+  ~InputFile();
+  InputFile(InputFile&& other) noexcept;
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  uint64_t size() const { return size_; }
+  /// Fills `out` with `bytes` bytes at `offset`; fewer is an error. Safe from several threads.
+  void read(uint64_t offset, void* out, size_t bytes) const;
+
+ private:
+  std::string path_;
+  int fd_ = -1;
+  uint64_t size_ = 0;
+};
+
+/// The whole of a file of at most `limit` bytes.
+std::string read_file(const std::string& path, uint64_t limit = uint64_t{1} << 30);
+
+bool file_exists(const std::string& path);
+bool folder_exists(const std::string& path);
+
+/// Writes a file beside its final name and renames it there on commit(), after fsync. Without a
+/// commit nothing is left. A full disk is an io error that names the path.
+class OutputFile {
+ public:
+  explicit OutputFile(const std::string& path);
+  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  void write(std::string_view bytes);
+  void write(const void* data, size_t bytes) {
+    write(std::string_view(static_cast<const char*>(data), bytes));
+  }
+  void commit();
+
+ private:
+  void flush();
+  std::string path_;
+  std::string partial_;
+  std::string buffer_;
+  int fd_ = -1;
+};
+
+/// A new folder that appears under its final name only on commit(); see OutputFile. An existing
+/// folder at `path` is refused unless it is empty.
+class OutputFolder {
+ public:
+  explicit OutputFolder(const std::string& path);
+  ~OutputFolder();
+  OutputFolder(const OutputFolder&) = delete;
+  OutputFolder& operator=(const OutputFolder&) = delete;
+
+  /// Where to write files until commit().
+  const std::string& partial() const { return partial_; }
+  void commit();
+
+ private:
+  std::string path_;
+  std::string partial_;
+  bool committed_ = false;
+};
+
+}  // namespace hone

@@ -1,0 +1,85 @@
+#include "base/thread_pool.h"
+
+namespace hone {
+namespace {
+
+// A worker that waits for the next kernel spins this long before it sleeps: the gaps between the
+// kernels of one forward pass are a few microseconds, a futex wake-up costs about 50.
+constexpr int kSpins = 4000;
+
+thread_local bool inside_task = false;
+
+inline void pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace
+
+ThreadPool::ThreadPool(int threads) {
+  workers_.reserve(threads > 1 ? threads - 1 : 0);
+  for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { work(i); });
+}
+
+ThreadPool::~ThreadPool() {
+  stop_.store(true);
+  epoch_.fetch_add(1);
+  epoch_.notify_all();
+  for (std::thread& worker : workers_) worker.join();
+}
+
+void ThreadPool::run(int64_t tasks, Body body) {
+  if (tasks <= 0) return;
+  if (inside_task || workers_.empty() || tasks == 1) {
+    for (int64_t task = 0; task < tasks; ++task) body(task, 0);
+    return;
+  }
+  body_ = &body;
+  tasks_ = tasks;
+  next_.store(0, std::memory_order_relaxed);
+  busy_.store(static_cast<int>(workers_.size()), std::memory_order_relaxed);
+  epoch_.fetch_add(1, std::memory_order_release);
+  epoch_.notify_all();
+  drain(0);
+  for (int spins = 0; busy_.load(std::memory_order_acquire) != 0; ++spins) {
+    if (spins < kSpins) {
+      pause();
+    } else {
+      std::this_thread::yield();
+    }
+  }
+  if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+}
+
+void ThreadPool::drain(int worker) {
+  inside_task = true;
+  while (true) {
+    const int64_t task = next_.fetch_add(1, std::memory_order_relaxed);
+    if (task >= tasks_) break;
+    try {
+      (*body_)(task, worker);
+    } catch (...) {
+      const std::lock_guard lock(error_mutex_);
+      if (!error_) error_ = std::current_exception();
+      next_.store(tasks_, std::memory_order_relaxed);
+    }
+  }
+  inside_task = false;
+}
+
+void ThreadPool::work(int worker) {
+  uint32_t seen = 0;
+  while (true) {
+    for (int spins = 0; spins < kSpins && epoch_.load(std::memory_order_acquire) == seen; ++spins) {
+      pause();
+    }
+    epoch_.wait(seen, std::memory_order_acquire);
+    seen = epoch_.load(std::memory_order_acquire);
+    if (stop_.load()) return;
+    drain(worker);
+    busy_.fetch_sub(1, std::memory_order_release);
+  }
+}
+
+}  // namespace hone

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "base/function_ref.h"
+
+namespace hone {
+
+/// Fork-join workers. The caller is one of them: a pool of one starts no thread.
+/// Of our own rather than OpenMP: its runtime is opaque to the thread sanitizer, and the same
+/// workers must serve kernels, tokenisation and loading without oversubscribing the cores.
+class ThreadPool {
+ public:
+  /// `task` counts from 0; `worker` is below size() and no two calls under way share one.
+  using Body = FunctionRef<void(int64_t task, int worker)>;
+
+  explicit ThreadPool(int threads);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int size() const { return static_cast<int>(workers_.size()) + 1; }
+
+  /// Runs tasks 0..tasks-1, each once, in any order, and returns when all are done. The first
+  /// exception is rethrown. A call from inside a task runs its tasks in that task's thread, as
+  /// worker 0. One call at a time from outside.
+  void run(int64_t tasks, Body body);
+
+ private:
+  void work(int worker);
+  void drain(int worker);
+
+  std::vector<std::thread> workers_;
+  const Body* body_ = nullptr;
+  int64_t tasks_ = 0;
+  std::atomic<int64_t> next_{0};
+  std::atomic<uint32_t> epoch_{0};
+  std::atomic<int> busy_{0};
+  std::atomic<bool> stop_{false};
+  std::mutex error_mutex_;
+  std::exception_ptr error_;
+};
+
+}  // namespace hone
