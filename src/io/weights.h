@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/file.h"
+#include "tensor/dtype.h"
+
+namespace hone::io {
+
+/// One stored tensor: what it is, and where its elements lie.
+struct TensorInfo {
+  /// For Weights' own use.
+  struct Place {
+    size_t file = 0;               ///< index of the file among those of the Weights
+    uint64_t offset = 0;           ///< byte of element 0
+    std::vector<int64_t> strides;  ///< in elements; empty where the tensor is contiguous
+  };
+
+  std::string name;
+  DType dtype = DType::f32;
+  std::vector<int64_t> shape;
+  int64_t elements = 0;
+  Place place;
+};
+
+using Metadata = std::map<std::string, std::string>;
+
+/// A model's weights in whatever container they come: one safetensors file, shards with an index,
+/// pytorch_model.bin, legacy .pth and .th files. Only names, shapes and places are held in memory.
+/// All const members may be called from several threads at once.
+class Weights {
+ public:
+  /// A file, told by its contents; or a folder, where the first found of model.safetensors,
+  /// model.safetensors.index.json, pytorch_model.bin and pytorch_model.bin.index.json is taken.
+  static std::unique_ptr<Weights> open(const std::string& folder_or_file);
+
+  /// Sorted by name, no two alike.
+  const std::vector<TensorInfo>& tensors() const { return tensors_; }
+  /// Null where there is no such tensor.
+  const TensorInfo* find(std::string_view name) const;
+
+  /// Elements [first, first + count) in row-major order, converted to fp32. Holds at most a small
+  /// buffer beside `out`; pages of the file are never mapped.
+  void read(const TensorInfo& tensor, int64_t first, int64_t count, float* out) const;
+  /// The same in the stored dtype; `out` has room for count * dtype_size(tensor.dtype) bytes.
+  void read_raw(const TensorInfo& tensor, int64_t first, int64_t count, void* out) const;
+
+  /// The path of the file that holds the tensor, for messages.
+  const std::string& file_of(const TensorInfo& tensor) const;
+  /// What was opened: the file, or the index of the shards.
+  const std::string& path() const { return path_; }
+  /// safetensors' `__metadata__` (the first shard's); empty for other containers.
+  const Metadata& metadata() const { return metadata_; }
+
+ private:
+  explicit Weights(std::string path) : path_(std::move(path)) {}
+  void add_file(const std::string& path);
+  void add_shards(const std::string& index);
+  void sort();
+
+  std::string path_;
+  std::vector<InputFile> files_;
+  std::vector<TensorInfo> tensors_;
+  Metadata metadata_;
+};
+
+}  // namespace hone::io
