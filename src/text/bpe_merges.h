@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "text/bpe_vocab.h"
+
+namespace hone::text {
+
+/// Pair of ids to rank and merged id: one open-addressed table.
+class BpeMerges {
+ public:
+  struct Merge {
+    uint32_t rank;
+    int32_t id;
+  };
+  static constexpr uint32_t no_merge = UINT32_MAX;
+
+  BpeMerges(const std::vector<std::pair<std::string, std::string>>& merges, const BpeVocab& vocab,
+            const std::string& continuing_subword_prefix, const std::string& file);
+
+  /// rank is no_merge where the pair does not merge.
+  Merge find(int32_t left, int32_t right) const {
+    const uint64_t key =
+        static_cast<uint64_t>(static_cast<uint32_t>(left)) << 32 | static_cast<uint32_t>(right);
+    for (size_t at = hash(key);; at = (at + 1) & mask_) {
+      const Slot& slot = slots_[at];
+      if (slot.key == key) return slot.merge;
+      if (slot.merge.rank == no_merge) return slot.merge;
+    }
+  }
+  /// Whether every merge makes a longer token, so that no pair of ids can come back.
+  bool always_grow() const { return always_grow_; }
+
+ private:
+  struct Slot {
+    uint64_t key = UINT64_MAX;
+    Merge merge{no_merge, -1};
+  };
+  size_t hash(uint64_t key) const {
+    return static_cast<size_t>((key * 0x9E3779B97F4A7C15u) >> shift_);
+  }
+
+  std::vector<Slot> slots_;
+  size_t mask_ = 0;
+  int shift_ = 0;
+  bool always_grow_ = true;
+};
+
+}  // namespace hone::text
