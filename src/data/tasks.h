@@ -1,0 +1,53 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/records.h"
+
+namespace hone::data {
+
+/// What kind of file a task's splits are.
+enum class TaskLayout { glue_tsv, sst_trees, trec_coarse, trec_fine, subj };
+
+struct TaskSplit {
+  std::string name;                ///< "train", "validation", "test", "validation_matched", ...
+  std::vector<std::string> files;  ///< names to try, in order
+};
+
+/// A named data set: GLUE's and a few others.
+struct Task {
+  std::string name;                  ///< "sst2"
+  std::vector<std::string> labels;   ///< names in id order; none for regression
+  std::vector<std::string> metrics;  ///< as `evaluate` names them; see metrics/scorer.h
+  std::string folder;                ///< in GLUE's layout: "SST-2"
+  std::vector<TaskSplit> splits;
+  TaskLayout layout = TaskLayout::glue_tsv;
+  /// Header names to try, in order; no `pair_columns` for single sentences.
+  std::vector<std::string> text_columns, pair_columns, label_columns;
+
+  bool regression() const { return labels.empty(); }
+  bool pairs() const { return !pair_columns.empty(); }
+};
+
+/// cola mnli mrpc qnli qqp rte sst2 stsb wnli, sst5 trec6 trec50 subj imdb. Null if unknown.
+/// Case, dashes and underscores do not count ("SST-2").
+const Task* find_task(std::string_view name);
+const std::vector<Task>& all_tasks();
+
+/// The splits an evaluation reports: mnli's are validation_matched and validation_mismatched.
+std::vector<std::string> evaluation_splits(const Task& task);
+
+/// Records of one split. `folder` holds the task's folder (DIR/SST-2/dev.tsv, DIR/glue/SST-2/...)
+/// or is itself that folder. Test sets of GLUE come without labels.
+/// - trec and imdb have no dev set: "validation" reads the test set, as is usual for them.
+/// - subj has no splits of its own: every tenth line of both files is "validation", the others are
+///   "train"; objective and subjective sentences alternate. There is no "test".
+/// - sst5 reads the root labels and leaves of Stanford's trees.
+/// - Rows of qqp with missing fields (three in GLUE's file) are skipped, as `datasets` skips them.
+std::unique_ptr<RecordStream> open_task(const Task& task, const std::string& folder,
+                                        const std::string& split);
+
+}  // namespace hone::data
