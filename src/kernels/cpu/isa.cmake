@@ -1,5 +1,6 @@
-# Files that use intrinsics of one instruction set are compiled for it; they run only after
-# device/cpu_info has found it. Everything else is compiled for the baseline and dispatched by Highway.
+# Sources of Highway choose their targets in dispatch.h. Files that use intrinsics Highway has not are
+# compiled for their instruction set; they run only after device/cpu_info has found it. They must
+# not call inline functions of shared headers: the linker keeps one copy of each, perhaps theirs.
 function(hone_isa_sources flags)
   foreach(file ${ARGN})
     set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/kernels/cpu/${file}

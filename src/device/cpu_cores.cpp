@@ -1,0 +1,84 @@
+#include <sched.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "device/cpu_info.h"
+
+namespace hone {
+namespace {
+
+constexpr int kNoLimit = 1 << 30;
+
+int affinity_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
+int quota_cores(double quota, double period) {
+  if (quota <= 0 || period <= 0) return kNoLimit;
+  return std::max(1, static_cast<int>(std::min(quota / period, 1e6)));
+}
+
+/// cgroup v2: "max 100000" or "150000 100000".
+int cores_of_v2(const std::string& folder) {
+  std::ifstream file(folder + "/cpu.max");
+  double quota = 0;
+  double period = 0;
+  return file >> quota >> period ? quota_cores(quota, period) : kNoLimit;
+}
+
+/// cgroup v1: -1 means no quota.
+int cores_of_v1(const std::string& folder) {
+  std::ifstream quota_file(folder + "/cpu.cfs_quota_us");
+  std::ifstream period_file(folder + "/cpu.cfs_period_us");
+  double quota = 0;
+  double period = 0;
+  return quota_file >> quota && period_file >> period ? quota_cores(quota, period) : kNoLimit;
+}
+
+/// The least over a group and its ancestors. Inside a container the path may name a folder of the
+/// host that is not mounted here; the walk then ends at the container's own root group.
+template <typename CoresOf>
+int least_over_ancestors(const std::string& mount, std::string path, CoresOf cores_of) {
+  int cores = cores_of(mount);
+  while (path.size() > 1) {
+    cores = std::min(cores, cores_of(mount + path));
+    path.resize(path.rfind('/'));
+  }
+  return cores;
+}
+
+bool lists_cpu(const std::string& controllers) {
+  return ("," + controllers + ",").find(",cpu,") != std::string::npos;
+}
+
+}  // namespace
+
+int usable_cores(const std::string& root) {
+  int cores = affinity_cores();
+  const std::string mounts = root + "/sys/fs/cgroup";
+  std::ifstream file(root + "/proc/self/cgroup");
+  for (std::string line; std::getline(file, line);) {  // "4:cpu,cpuacct:/some/group"
+    const size_t first = line.find(':');
+    const size_t second = first == std::string::npos ? first : line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    const std::string path = line.substr(second + 1);
+    if (path.empty() || path.front() != '/') continue;
+    if (controllers.empty()) {
+      cores = std::min(cores, least_over_ancestors(mounts, path, cores_of_v2));
+      cores = std::min(cores, least_over_ancestors(mounts + "/unified", path, cores_of_v2));
+    } else if (lists_cpu(controllers)) {
+      cores = std::min(cores, least_over_ancestors(mounts + "/cpu", path, cores_of_v1));
+      cores = std::min(cores, least_over_ancestors(mounts + "/" + controllers, path, cores_of_v1));
+    }
+  }
+  return cores;
+}
+
+}  // namespace hone

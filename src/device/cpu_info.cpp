@@ -1,0 +1,238 @@
+#include "device/cpu_info.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+
+#include "base/error.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+namespace hone {
+namespace {
+
+constexpr bool bit(uint64_t word, int index) { return ((word >> index) & 1) != 0; }
+constexpr bool all_bits(uint64_t word, uint64_t mask) { return (word & mask) == mask; }
+
+// XCR0: SSE and AVX state; opmask and the two upper ZMM parts; tile configuration and data.
+constexpr uint64_t kXcr0Avx = 0x6;
+constexpr uint64_t kXcr0Avx512 = 0xe6;
+constexpr uint64_t kXcr0Amx = (uint64_t{1} << 17) | (uint64_t{1} << 18);
+
+#if defined(__x86_64__)
+constexpr long kArchReqXcompPerm = 0x1023;
+constexpr long kXfeatureTileData = 18;
+
+constexpr bool kHasBaseline = false;
+
+CpuProbe this_machine() {
+  CpuProbe probe;
+  probe.cpuid = [](uint32_t leaf, uint32_t subleaf) {
+    CpuidRegisters r;
+    // Unlike __get_cpuid_count this asks the processor even beyond the basic limit it reports.
+    __cpuid_count(leaf, subleaf, r.eax, r.ebx, r.ecx, r.edx);
+    return r;
+  };
+  probe.xcr0 = [] {
+    uint32_t low = 0;
+    uint32_t high = 0;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return (static_cast<uint64_t>(high) << 32) | low;
+  };
+  probe.permit_amx = [] {
+    return syscall(SYS_arch_prctl, kArchReqXcompPerm, kXfeatureTileData) == 0;
+  };
+  return probe;
+}
+#else
+constexpr bool kHasBaseline = true;
+
+CpuProbe this_machine() {
+  return {[](uint32_t, uint32_t) { return CpuidRegisters{}; }, [] { return uint64_t{0}; },
+          [] { return false; }};
+}
+#endif
+
+std::string text_of(std::initializer_list<uint32_t> registers) {
+  std::string text;
+  for (uint32_t word : registers) {
+    char bytes[4];
+    std::memcpy(bytes, &word, 4);
+    text.append(bytes, 4);
+  }
+  return text;
+}
+
+std::string brand(const CpuProbe& probe) {
+  if (probe.cpuid(0x80000000u, 0).eax < 0x80000004u) return "";
+  std::string name;
+  for (uint32_t leaf = 0x80000002u; leaf <= 0x80000004u; ++leaf) {
+    const CpuidRegisters r = probe.cpuid(leaf, 0);
+    name += text_of({r.eax, r.ebx, r.ecx, r.edx});
+  }
+  name.resize(std::min(name.find('\0'), name.size()));
+  name.erase(0, std::min(name.find_first_not_of(' '), name.size()));
+  name.erase(name.find_last_not_of(' ') + 1);
+  return name;
+}
+
+void detect_family(uint32_t signature, CpuInfo& cpu) {
+  const int family = static_cast<int>((signature >> 8) & 0xf);
+  const int model = static_cast<int>((signature >> 4) & 0xf);
+  cpu.family = family == 0xf ? family + static_cast<int>((signature >> 20) & 0xff) : family;
+  cpu.model = family == 0xf || family == 6
+                  ? model + static_cast<int>(((signature >> 16) & 0xf) << 4)
+                  : model;
+}
+
+bool is_available(Isa isa, const CpuInfo& cpu) {
+  switch (isa) {
+    case Isa::baseline:
+      return kHasBaseline;
+    case Isa::avx2:
+      return cpu.avx2;
+    case Isa::avx512:
+      return cpu.avx512;
+    case Isa::avx512_bf16:
+      return cpu.avx512_bf16;
+    case Isa::amx:
+      return cpu.amx_bf16 && cpu.avx512_bf16;
+  }
+  return false;
+}
+
+constexpr Isa kIsas[] = {Isa::baseline, Isa::avx2, Isa::avx512, Isa::avx512_bf16, Isa::amx};
+
+constexpr int kNotForced = -1;
+std::atomic<int> forced_isa{kNotForced};
+
+std::string names(const std::vector<Isa>& isas) {
+  std::string list;
+  for (Isa isa : isas) list.append(list.empty() ? "" : ", ").append(isa_name(isa));
+  return list;
+}
+
+}  // namespace
+
+std::string_view isa_name(Isa isa) {
+  switch (isa) {
+    case Isa::baseline:
+      return "baseline";
+    case Isa::avx2:
+      return "avx2";
+    case Isa::avx512:
+      return "avx512";
+    case Isa::avx512_bf16:
+      return "avx512_bf16";
+    case Isa::amx:
+      return "amx";
+  }
+  return "?";
+}
+
+CpuInfo detect_cpu(const CpuProbe& probe) {
+  CpuInfo cpu;
+  const CpuidRegisters leaf0 = probe.cpuid(0, 0);
+  cpu.vendor = text_of({leaf0.ebx, leaf0.edx, leaf0.ecx});
+  cpu.vendor.resize(std::min(cpu.vendor.find('\0'), cpu.vendor.size()));
+  if (leaf0.eax < 7) return cpu;
+  cpu.name = brand(probe);
+  const CpuidRegisters leaf1 = probe.cpuid(1, 0);
+  detect_family(leaf1.eax, cpu);
+  if (!bit(leaf1.ecx, 27)) return cpu;  // the system has not switched XSAVE on
+
+  const uint64_t xcr0 = probe.xcr0();
+  const CpuidRegisters leaf7 = probe.cpuid(7, 0);
+  const CpuidRegisters leaf7_1 = leaf7.eax >= 1 ? probe.cpuid(7, 1) : CpuidRegisters{};
+  // PCLMUL, FMA, AES, AVX, F16C; BMI1, AVX2, BMI2: what Highway's AVX2 code is compiled with.
+  constexpr uint32_t kAvx2Leaf1 = (1u << 1) | (1u << 12) | (1u << 25) | (1u << 28) | (1u << 29);
+  constexpr uint32_t kAvx2Leaf7 = (1u << 3) | (1u << 5) | (1u << 8);
+  cpu.avx2 = all_bits(xcr0, kXcr0Avx) && all_bits(leaf1.ecx, kAvx2Leaf1) &&
+             all_bits(leaf7.ebx, kAvx2Leaf7);
+  // F, DQ, CD, BW, VL.
+  constexpr uint32_t kAvx512 = (1u << 16) | (1u << 17) | (1u << 28) | (1u << 30) | (1u << 31);
+  cpu.avx512 = cpu.avx2 && all_bits(xcr0, kXcr0Avx512) && all_bits(leaf7.ebx, kAvx512);
+  cpu.avx512_vnni = cpu.avx512 && bit(leaf7.ecx, 11);
+  cpu.avx512_bf16 = cpu.avx512 && bit(leaf7_1.eax, 5);
+  const bool amx_tile = cpu.avx512 && bit(leaf7.edx, 24) && all_bits(xcr0, kXcr0Amx);
+  const bool wants_amx = amx_tile && (bit(leaf7.edx, 22) || bit(leaf7.edx, 25));
+  if (wants_amx && probe.permit_amx()) {
+    cpu.amx_bf16 = bit(leaf7.edx, 22);
+    cpu.amx_int8 = bit(leaf7.edx, 25);
+    cpu.amx_palette_leaf_empty = leaf0.eax < 0x1d || probe.cpuid(0x1d, 0).eax == 0;
+  }
+  return cpu;
+}
+
+const CpuInfo& cpu_info() {
+  static const CpuInfo info = detect_cpu(this_machine());
+  return info;
+}
+
+std::vector<Isa> available_isas(const CpuInfo& cpu) {
+  std::vector<Isa> isas;
+  std::copy_if(std::begin(kIsas), std::end(kIsas), std::back_inserter(isas),
+               [&](Isa isa) { return is_available(isa, cpu); });
+  return isas;
+}
+
+Isa choose_isa(const char* requested, const CpuInfo& cpu) {
+  if (requested == nullptr || *requested == '\0') {
+    if (is_available(Isa::amx, cpu)) return Isa::amx;
+    if (cpu.avx512_bf16 && cpu.vendor == "AuthenticAMD") return Isa::avx512_bf16;
+    if (cpu.avx512) return Isa::avx512;
+    if (cpu.avx2) return Isa::avx2;
+    if (kHasBaseline) return Isa::baseline;
+    fail(ErrorKind::unsupported, "this processor ({}) has no AVX2 with FMA", cpu.name);
+  }
+  const auto isa = std::find_if(std::begin(kIsas), std::end(kIsas),
+                                [&](Isa each) { return isa_name(each) == requested; });
+  if (isa == std::end(kIsas)) {
+    fail(ErrorKind::usage, "HONE_ISA: expected one of {}, got {}",
+         names({std::begin(kIsas), std::end(kIsas)}), quote(requested));
+  }
+  if (!is_available(*isa, cpu)) {
+    fail(ErrorKind::usage, "HONE_ISA: {} is not available on this processor ({}), which has {}",
+         quote(requested), cpu.name, names(available_isas(cpu)));
+  }
+  return *isa;
+}
+
+ScopedIsa::ScopedIsa(Isa isa) : before_(forced_isa.exchange(static_cast<int>(isa))) {}
+ScopedIsa::~ScopedIsa() { forced_isa.store(before_); }
+
+Isa chosen_isa() {
+  const int forced = forced_isa.load(std::memory_order_relaxed);
+  if (forced != kNotForced) return static_cast<Isa>(forced);
+  static const Isa isa = choose_isa(std::getenv("HONE_ISA"));
+  return isa;
+}
+
+std::vector<KernelChoice> kernel_choices(Isa isa, const CpuInfo& cpu) {
+  const Isa fp32 = std::min(isa, Isa::avx512);
+  const std::string best = isa == choose_isa(nullptr, cpu) ? "fastest here" : "forced by HONE_ISA";
+  std::vector<KernelChoice> choices;
+  choices.push_back({"fp32", std::string(isa_name(fp32)), best});
+  if (isa == Isa::amx) {
+    choices.push_back({"bf16", "amx",
+                       cpu.amx_palette_leaf_empty
+                           ? best + "; CPUID leaf 0x1D is empty, palette 1 by hand"
+                           : best});
+  } else if (isa == Isa::avx512_bf16) {
+    choices.push_back({"bf16", "avx512_bf16", best});
+  } else {
+    choices.push_back({"bf16", std::string(isa_name(isa)) + ", widened to fp32",
+                       cpu.avx512_bf16 && isa == Isa::avx512
+                           ? "native bf16 products are slower than fp32 on this family"
+                           : "no native bf16 products"});
+  }
+  return choices;
+}
+
+}  // namespace hone

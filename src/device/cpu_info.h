@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hone {
+
+/// Instruction sets a kernel may be written for, each including those before it.
+enum class Isa : uint8_t {
+  baseline,     ///< NEON; on x86-64 not available, where AVX2 is the least hone runs on
+  avx2,         ///< AVX2, FMA, F16C
+  avx512,       ///< AVX-512 F, BW, CD, DQ, VL
+  avx512_bf16,  ///< and its bf16 dot products
+  amx,          ///< and tiles of bf16
+};
+std::string_view isa_name(Isa isa);
+
+struct CpuidRegisters {
+  uint32_t eax = 0, ebx = 0, ecx = 0, edx = 0;
+};
+
+/// Where the facts come from; tests hand in tables.
+struct CpuProbe {
+  std::function<CpuidRegisters(uint32_t leaf, uint32_t subleaf)> cpuid;
+  std::function<uint64_t()> xcr0;
+  /// Asks the system for the AMX tile state (arch_prctl ARCH_REQ_XCOMP_PERM).
+  std::function<bool()> permit_amx;
+};
+
+struct CpuInfo {
+  std::string vendor;  ///< "GenuineIntel", "AuthenticAMD"
+  std::string name;    ///< the brand string
+  int family = 0;
+  int model = 0;
+  bool avx2 = false;
+  bool avx512 = false;
+  bool avx512_vnni = false;
+  bool avx512_bf16 = false;
+  /// CPUID has the bits, the system saves the tiles (XCR0 bits 17 and 18) and has granted them.
+  bool amx_bf16 = false;
+  bool amx_int8 = false;
+  /// AMX is usable but leaf 0x1D lists no palette, as on Firecracker guests. Palette 1 written by
+  /// hand works there; oneDNN, which asks the leaf, dies with SIGILL unless its ISA is capped.
+  bool amx_palette_leaf_empty = false;
+};
+
+CpuInfo detect_cpu(const CpuProbe& probe);
+/// This machine's, detected once. The AMX permission it asks for is kept by all later threads.
+const CpuInfo& cpu_info();
+
+std::vector<Isa> available_isas(const CpuInfo& cpu = cpu_info());
+
+/// The fastest for this processor, or the one `requested` names (null or empty: none): an error of
+/// kind usage if it is unknown or not available; unsupported if the processor has none. bf16
+/// products of AVX-512 are not taken by default on Intel: measured there without AMX, 153 GFLOP/s
+/// against 270 for fp32 on two threads; on Zen 4 they are twice as fast as fp32.
+Isa choose_isa(const char* requested, const CpuInfo& cpu = cpu_info());
+/// choose_isa(HONE_ISA), read once, unless a ScopedIsa stands.
+Isa chosen_isa();
+
+/// For tests: chosen_isa() of the whole process while it lives.
+class ScopedIsa {
+ public:
+  explicit ScopedIsa(Isa isa);
+  ~ScopedIsa();
+  ScopedIsa(const ScopedIsa&) = delete;
+  ScopedIsa& operator=(const ScopedIsa&) = delete;
+
+ private:
+  int before_;
+};
+
+struct KernelChoice {
+  std::string dtype;
+  std::string kernel;
+  std::string reason;
+};
+/// What matrix products of each dtype will use under `isa`, and why; for `hone info`.
+std::vector<KernelChoice> kernel_choices(Isa isa, const CpuInfo& cpu = cpu_info());
+
+/// Cores the process may really use: its affinity, cut by cgroup CPU quotas (v1 and v2, of every
+/// ancestor). At least 1; a fractional quota is rounded down, since workers that spin while they
+/// wait are throttled together. `root` is the folder that stands for "/".
+int usable_cores(const std::string& root = "");
+
+}  // namespace hone

@@ -1,0 +1,62 @@
+#include "device/memory.h"
+
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <new>
+
+#include "base/error.h"
+
+namespace hone {
+namespace {
+
+constexpr size_t kPage = size_t{4} << 10;
+constexpr size_t kHugePage = size_t{2} << 20;
+
+constexpr size_t round_up(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+/// A mapping that starts on a huge page: maps one more than needed and gives the ends back.
+void* map_huge(size_t bytes) {
+  const size_t wanted = round_up(bytes, kPage);
+  void* raw =
+      mmap(nullptr, wanted + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (raw == MAP_FAILED) return nullptr;
+  const auto begin = reinterpret_cast<uintptr_t>(raw);
+  const uintptr_t aligned = round_up(begin, kHugePage);
+  if (aligned > begin) munmap(raw, aligned - begin);
+  const size_t tail = begin + kHugePage - aligned;
+  if (tail > 0) munmap(reinterpret_cast<void*>(aligned + wanted), tail);
+  void* data = reinterpret_cast<void*>(aligned);
+  // Whole huge pages only: a part of one would be resident beyond the block's end. The result is
+  // not looked at: without huge pages it is only slower.
+  madvise(data, wanted / kHugePage * kHugePage, MADV_HUGEPAGE);
+  return data;
+}
+
+}  // namespace
+
+Buffer::Buffer(size_t bytes) : size_(bytes) {
+  if (bytes == 0) return;
+  if (bytes > SIZE_MAX / 2) {
+    data_ = nullptr;
+  } else if (bytes >= kHugePage) {
+    data_ = map_huge(bytes);
+  } else {
+    data_ = ::operator new(bytes, std::align_val_t(kAlignment), std::nothrow);
+  }
+  if (data_ == nullptr) {
+    fail(ErrorKind::memory, "cannot allocate {} bytes ({:.1f} MB)", bytes,
+         static_cast<double>(bytes) / 1e6);
+  }
+}
+
+Buffer::~Buffer() {
+  if (data_ == nullptr) return;
+  if (size_ >= kHugePage) {
+    munmap(data_, round_up(size_, kPage));
+  } else {
+    ::operator delete(data_, std::align_val_t(kAlignment));
+  }
+}
+
+}  // namespace hone

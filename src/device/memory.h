@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+namespace hone {
+
+/// Cache line, and the widest vector.
+constexpr size_t kAlignment = 64;
+
+/// Owned, uninitialised bytes aligned to kAlignment. Blocks of 2 MB and more come from the system
+/// directly, aligned to and advised for huge pages, and go back to it at once when freed; their
+/// bytes read as zero and are resident only once written.
+class Buffer {
+ public:
+  Buffer() = default;
+  /// Error of kind memory, saying how much was asked for, when there is not enough.
+  explicit Buffer(size_t bytes);
+  ~Buffer();
+  Buffer(Buffer&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  Buffer& operator=(Buffer&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+
+  void* data() { return data_; }
+  const void* data() const { return data_; }
+  template <typename T>
+  T* as() {
+    return static_cast<T*>(data_);
+  }
+  template <typename T>
+  const T* as() const {
+    return static_cast<const T*>(data_);
+  }
+  size_t size() const { return size_; }
+
+ private:
+  void* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+}  // namespace hone

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/thread_pool.h"
+#include "device/cpu_info.h"
+#include "kernels/cpu/activation.h"
+#include "tensor/dtype.h"
+
+namespace hone::kernels {
+
+/// A weight [n, k] (row-major, as PyTorch's Linear.weight) packed for x * W^T. Borrowed memory,
+/// aligned to 64 bytes, packed_bytes() long.
+///
+/// Rows are grouped in panels of panel_rows(isa); a panel is one contiguous block, so that a
+/// matrix can be packed, stored, streamed and cut along n panel by panel. Inside a panel:
+///   fp32  [k][panel_rows]
+///   bf16  [k / 2][panel_rows][2], k rounded up to 32 with zeros
+/// The last panel is filled up with zero rows. The layout depends on dtype and panel_rows alone:
+/// avx512, avx512_bf16 and amx share it.
+struct PackedMatrix {
+  DType dtype;  ///< f32 or bf16
+  Isa isa;
+  int64_t n;
+  int64_t k;
+  const void* data;
+};
+
+int64_t panel_rows(Isa isa);
+size_t packed_bytes(Isa isa, DType dtype, int64_t n, int64_t k);
+
+/// Packs rows [first, first + count) of a weight [n, k] into `packed`, the whole matrix' memory;
+/// `rows` points at row `first`. `first` is a multiple of panel_rows(isa), and so is `count` unless
+/// it ends the matrix. bf16 rounds to nearest even. Calls for disjoint rows may run in parallel.
+void pack_rows(Isa isa, DType dtype, const float* rows, int64_t first, int64_t count, int64_t n,
+               int64_t k, void* packed);
+/// Row `row` back as fp32 [k]: the packed value, exact.
+void unpack_row(const PackedMatrix& matrix, int64_t row, float* out);
+
+/// C[m, n] = activation(A[m, k] * W[n, k]^T + bias) + residual.
+/// Rows are `lda`, `ldr`, `ldc` elements apart and need no alignment. C may be the residual itself,
+/// but must overlap nothing else.
+struct GemmArgs {
+  int64_t m = 0;
+  const void* a = nullptr;
+  DType a_dtype = DType::f32;  ///< that of the weight
+  int64_t lda = 0;
+  const PackedMatrix* b = nullptr;
+  const float* bias = nullptr;  ///< [n], or null
+  Activation activation = Activation::none;
+  const void* residual = nullptr;  ///< [m, n], or null; added after the activation
+  DType residual_dtype = DType::f32;
+  int64_t ldr = 0;
+  void* c = nullptr;
+  DType c_dtype = DType::f32;
+  int64_t ldc = 0;
+};
+
+/// Bytes of scratch (aligned to 64) that gemm() needs on a pool of `threads`; a larger m of the
+/// same matrix never needs less. a and c may be null here.
+size_t gemm_workspace(const GemmArgs& args, int threads);
+
+/// Sums are fp32, in one order along k: the bits of a row of C depend on that row of A and on the
+/// matrix alone, not on m, the row's place or the number of threads. Allocates nothing.
+void gemm(const GemmArgs& args, void* workspace, ThreadPool& pool);
+
+}  // namespace hone::kernels
