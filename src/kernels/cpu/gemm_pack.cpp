@@ -1,0 +1,66 @@
+#include <algorithm>
+
+#include "kernels/cpu/gemm_kernel.h"
+
+namespace hone::kernels {
+namespace {
+
+void pack_panel(const float* rows, int64_t count, int64_t width, int64_t k, float* out) {
+  for (int64_t i = 0; i < k; ++i) {
+    for (int64_t j = 0; j < width; ++j) out[i * width + j] = j < count ? rows[j * k + i] : 0.0f;
+  }
+}
+
+void pack_panel(const float* rows, int64_t count, int64_t width, int64_t k, bf16* out) {
+  for (int64_t i = 0; i < round_up(k, kBf16Depth); ++i) {
+    bf16* pairs = out + (i / 2) * width * 2 + i % 2;
+    for (int64_t j = 0; j < width; ++j) {
+      pairs[j * 2] = j < count && i < k ? to_bf16(rows[j * k + i]) : bf16{0};
+    }
+  }
+}
+
+template <typename T>
+void pack(Isa isa, DType dtype, const float* rows, int64_t first, int64_t count, int64_t k,
+          T* packed) {
+  const int64_t width = panel_rows(isa);
+  const int64_t panel = width * packed_depth(dtype, k);
+  for (int64_t row = 0; row < count; row += width) {
+    pack_panel(rows + row * k, std::min(width, count - row), width, k,
+               packed + (first + row) / width * panel);
+  }
+}
+
+}  // namespace
+
+int64_t panel_rows(Isa isa) { return isa >= Isa::avx512 ? 32 : isa == Isa::avx2 ? 16 : 8; }
+
+size_t packed_bytes(Isa isa, DType dtype, int64_t n, int64_t k) {
+  return static_cast<size_t>(round_up(n, panel_rows(isa)) * packed_depth(dtype, k)) *
+         dtype_size(dtype);
+}
+
+void pack_rows(Isa isa, DType dtype, const float* rows, int64_t first, int64_t count,
+               [[maybe_unused]] int64_t n, int64_t k, void* packed) {
+  if (dtype == DType::bf16) {
+    pack(isa, dtype, rows, first, count, k, static_cast<bf16*>(packed));
+  } else {
+    pack(isa, dtype, rows, first, count, k, static_cast<float*>(packed));
+  }
+}
+
+void unpack_row(const PackedMatrix& matrix, int64_t row, float* out) {
+  const int64_t width = panel_rows(matrix.isa);
+  const int64_t start = row / width * width * packed_depth(matrix.dtype, matrix.k);
+  const int64_t lane = row % width;
+  for (int64_t i = 0; i < matrix.k; ++i) {
+    if (matrix.dtype == DType::bf16) {
+      out[i] = to_float(
+          static_cast<const bf16*>(matrix.data)[start + (i / 2 * width + lane) * 2 + i % 2]);
+    } else {
+      out[i] = static_cast<const float*>(matrix.data)[start + i * width + lane];
+    }
+  }
+}
+
+}  // namespace hone::kernels
