@@ -1,0 +1,71 @@
+# hone: `make demo` and `make test` do everything on a fresh Debian 12; each target may be run again.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+JOBS ?= $(shell nproc)
+BUILD := build
+PYTHON ?= $(if $(wildcard .venv/bin/python),.venv/bin/python,python3)
+MINILM := .cache/minilm
+FUZZ_SECONDS ?= 10
+
+.PHONY: help setup build demo test test-asan test-tsan bench lint tidy layers format parity fuzz clean
+
+help: ## what there is
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
+
+setup: ## install the compilers and libraries that are missing (Debian packages; root or sudo)
+	@tools/setup
+
+build: setup ## build build/hone, its tests and benchmarks
+	@echo "== building into $(BUILD)/"
+	@cmake --preset release > $(BUILD)-configure.log 2>&1 || { cat $(BUILD)-configure.log; exit 1; }
+	@rm -f $(BUILD)-configure.log
+	@cmake --build --preset release -j $(JOBS)
+
+demo: build ## embed and compare a few sentences with MiniLM, and show where the time went
+	@tools/demo $(MINILM)
+
+test: build ## run all tests
+	@echo "== tests"
+	@ctest --preset release -j $(JOBS)
+
+test-asan: setup ## all tests and a short run of every fuzz driver, under the address and undefined-behaviour sanitizers
+	@cmake --preset asan > build-asan-configure.log 2>&1 || { cat build-asan-configure.log; exit 1; }
+	@rm -f build-asan-configure.log
+	@cmake --build --preset asan -j $(JOBS)
+	@ctest --preset asan -j $(JOBS)
+	@BUILD=build-asan tools/fuzz $(FUZZ_SECONDS)
+
+test-tsan: setup ## all tests under the thread sanitizer
+	@cmake --preset tsan > build-tsan-configure.log 2>&1 || { cat build-tsan-configure.log; exit 1; }
+	@rm -f build-tsan-configure.log
+	@cmake --build --preset tsan -j $(JOBS)
+	@ctest --preset tsan -j 1
+
+fuzz: test-asan ## longer fuzzing: FUZZ_SECONDS=600 make fuzz
+
+bench: build ## time hone, and the peers that $(PYTHON) has, into bench/results
+	@$(BUILD)/gemm_bench
+	@$(PYTHON) bench/run.py
+
+parity: build ## compare a model folder with transformers: make parity MODEL=DIR (needs the Python package)
+	@test -n "$(MODEL)" || { echo "usage: make parity MODEL=DIR"; exit 2; }
+	@$(PYTHON) tests/parity/models_compare.py "$(MODEL)"
+
+layers: ## check that no folder of src includes one below it
+	@python3 tools/layers.py
+
+lint: setup layers ## formatting, layering, and shell and Python syntax
+	@echo "== clang-format"
+	@git ls-files '*.h' '*.cpp' | xargs clang-format --dry-run --Werror
+	@python3 -m compileall -q tools tests bench
+	@for f in tools/setup tools/demo tools/fuzz .ci/run; do bash -n $$f; done
+	@echo "lint: ok"
+
+tidy: build ## clang-tidy over all of src (minutes)
+	@git ls-files 'src/*.cpp' | xargs -P $(JOBS) -n 4 clang-tidy --quiet -p $(BUILD)
+
+format: setup ## format the sources in place
+	@git ls-files '*.h' '*.cpp' | xargs clang-format -i
+
+clean: ## remove what the build made
+	@rm -rf build build-asan build-tsan build-cuda

@@ -1,0 +1,74 @@
+#include "plan/execution.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+
+namespace hone {
+
+Execution::Execution(const Plan& plan, std::span<const void* const> weights, ThreadPool& pool)
+    : plan_(plan) {
+  frame_.arrays_.assign(plan.entries_.size(), nullptr);
+  frame_.weights_ = weights;
+  frame_.pool_ = &pool;
+}
+
+void Execution::resize(const Extents& extents) {
+  if (laid_out_ && extents == frame_.extents_) return;
+  frame_.extents_ = extents;
+  std::vector<Lifetime> blocks;
+  blocks.reserve(plan_.entries_.size());
+  const auto end = static_cast<int32_t>(plan_.steps_.size());
+  for (const Plan::Entry& entry : plan_.entries_) {
+    const size_t bytes = entry.external || entry.first < 0
+                             ? 0
+                             : static_cast<size_t>(extents[entry.value.rows] * entry.value.width) *
+                                   dtype_size(entry.value.dtype);
+    blocks.push_back({bytes, entry.first, entry.kept ? end : entry.last});
+  }
+  memory_ = plan_memory(blocks);
+  size_t workspace = 0;
+  for (const Step& step : plan_.steps_) {
+    if (!step.workspace) continue;
+    workspace = std::max(workspace, step.workspace(extents, frame_.pool_->size()));
+  }
+  if (memory_.bytes + workspace > arena_.size()) {
+    arena_ = Buffer();  // the old one goes before the new one comes
+    arena_ = Buffer(memory_.bytes + workspace);
+  }
+  auto* base = static_cast<std::byte*>(arena_.data());
+  for (const Plan::Entry& entry : plan_.entries_) {
+    const auto id = static_cast<size_t>(entry.value.id);
+    if (!entry.external) frame_.arrays_[id] = base + memory_.offsets[id];
+  }
+  frame_.workspace_ = base + memory_.bytes;
+  laid_out_ = true;
+}
+
+void Execution::bind(Value input, const void* data) {
+  frame_.arrays_[static_cast<size_t>(input.id)] = const_cast<void*>(data);
+}
+
+void Execution::run() {
+  for (const Step& step : plan_.steps_) {
+    if (timing_) {
+      run_timed(step);
+    } else {
+      step.run(frame_);
+    }
+  }
+}
+
+void Execution::run_timed(const Step& step) {
+  const Stopwatch watch;
+  step.run(frame_);
+  const double seconds = watch.seconds();
+  auto it = std::find_if(times_.begin(), times_.end(),
+                         [&](const OpTime& time) { return time.name == step.name; });
+  if (it == times_.end()) it = times_.insert(times_.end(), OpTime{step.name});
+  ++it->calls;
+  it->seconds += seconds;
+  if (step.flops) it->flops += step.flops(frame_.extents_);
+}
+
+}  // namespace hone

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "device/memory.h"
+#include "plan/memory_plan.h"
+#include "plan/plan.h"
+
+namespace hone {
+
+/// What a step sees while it runs.
+class Frame {
+ public:
+  template <typename T>
+  T* data(Value value) const {
+    return static_cast<T*>(arrays_[static_cast<size_t>(value.id)]);
+  }
+  int64_t rows(Value value) const { return extents_[value.rows]; }
+  const void* weight(const Weight& weight) const {
+    return weight.present() ? weights_[static_cast<size_t>(weight.slot)] : nullptr;
+  }
+  template <typename T>
+  const T* weight(const Weight& slot) const {
+    return static_cast<const T*>(weight(slot));
+  }
+  void* workspace() const { return workspace_; }
+  ThreadPool& pool() const { return *pool_; }
+  const Extents& extents() const { return extents_; }
+
+ private:
+  friend class Execution;
+  std::vector<void*> arrays_;
+  std::span<const void* const> weights_;
+  void* workspace_ = nullptr;
+  ThreadPool* pool_ = nullptr;
+  Extents extents_;
+};
+
+/// Time spent under one op's name.
+struct OpTime {
+  std::string_view name;
+  int64_t calls = 0;
+  double seconds = 0;
+  double flops = 0;
+};
+
+/// Runs a plan over one arena that grows to the largest batch seen. Not for two threads at once.
+/// The plan, the weights and the pool must outlive it.
+class Execution {
+ public:
+  Execution(const Plan& plan, std::span<const void* const> weights, ThreadPool& pool);
+
+  /// Lays out memory for these extents; cheap where they are those of the last run.
+  void resize(const Extents& extents);
+  /// `data` must stay valid through the run.
+  void bind(Value input, const void* data);
+  void run();
+  template <typename T>
+  const T* output(Value value) const {
+    return frame_.data<const T>(value);
+  }
+
+  /// From now on every step is timed; a run then costs two clock reads a step.
+  void time_ops(bool on) { timing_ = on; }
+  const std::vector<OpTime>& op_times() const { return times_; }
+  size_t arena_bytes() const { return arena_.size(); }
+
+ private:
+  void run_timed(const Step& step);
+
+  const Plan& plan_;
+  MemoryPlan memory_;
+  Buffer arena_;
+  Frame frame_;
+  bool laid_out_ = false;
+  bool timing_ = false;
+  std::vector<OpTime> times_;
+};
+
+}  // namespace hone

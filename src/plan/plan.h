@@ -1,0 +1,56 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "plan/value.h"
+
+namespace hone {
+
+class Frame;
+
+/// One kernel call of a plan. `run` finds its arrays through the frame; nothing of a particular
+/// batch is baked into it.
+struct Step {
+  const char* name;  ///< of the op, a literal: times are summed under it
+  std::vector<Value> reads;
+  std::vector<Value> writes;
+  std::function<void(const Frame&)> run;
+  /// Scratch bytes that `run` wants for these extents and threads; empty means none.
+  std::function<size_t(const Extents&, int threads)> workspace = {};
+  /// Multiply-adds count as two; empty means not worth counting.
+  std::function<double(const Extents&)> flops = {};
+};
+
+/// A recorded list of steps over values; knows no op. Recording happens once, running many times
+/// (see Execution).
+class Plan {
+ public:
+  /// An array of the caller's, bound before each run.
+  Value input(DType dtype, Axis rows, int64_t width);
+  /// An array that lives in the plan's arena from the first step that writes it to the last that
+  /// reads it.
+  Value temporary(DType dtype, Axis rows, int64_t width);
+  /// Marks a temporary that is read after the run: its memory is not reused.
+  void keep(Value value);
+  void add(Step step);
+
+  const std::vector<Step>& steps() const { return steps_; }
+  double flops(const Extents& extents) const;
+
+ private:
+  friend class Execution;
+  struct Entry {
+    Value value;
+    bool external = false;
+    bool kept = false;
+    int32_t first = -1;  ///< steps, inclusive
+    int32_t last = -1;
+  };
+  Value append(DType dtype, Axis rows, int64_t width, bool external);
+
+  std::vector<Entry> entries_;
+  std::vector<Step> steps_;
+};
+
+}  // namespace hone

@@ -1,0 +1,94 @@
+#include "plan/plan.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "plan/execution.h"
+#include "plan/memory_plan.h"
+
+namespace hone {
+namespace {
+
+bool alive_together(const Lifetime& a, const Lifetime& b) {
+  return a.first <= b.last && b.first <= a.last;
+}
+
+TEST(MemoryPlan, NeverOverlapsWhatIsAliveTogether) {
+  std::mt19937 random(1);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<Lifetime> blocks(random() % 60);
+    size_t total = 0;
+    for (Lifetime& block : blocks) {
+      block.bytes = random() % 5000;
+      block.first = static_cast<int32_t>(random() % 40);
+      block.last = block.first + static_cast<int32_t>(random() % 10);
+      total += (block.bytes + 63) / 64 * 64;
+    }
+    const MemoryPlan plan = plan_memory(blocks);
+    EXPECT_LE(plan.bytes, total);
+    for (size_t a = 0; a < blocks.size(); ++a) {
+      EXPECT_EQ(plan.offsets[a] % 64, 0u);
+      EXPECT_LE(plan.offsets[a] + blocks[a].bytes, plan.bytes);
+      for (size_t b = 0; b < a; ++b) {
+        if (!alive_together(blocks[a], blocks[b]) || !blocks[a].bytes || !blocks[b].bytes) continue;
+        EXPECT_TRUE(plan.offsets[a] + blocks[a].bytes <= plan.offsets[b] ||
+                    plan.offsets[b] + blocks[b].bytes <= plan.offsets[a]);
+      }
+    }
+  }
+}
+
+TEST(MemoryPlan, AChainNeedsTwoBlocks) {
+  std::vector<Lifetime> blocks;
+  for (int32_t i = 0; i < 10; ++i) blocks.push_back({640, i, i + 1});
+  EXPECT_EQ(plan_memory(blocks).bytes, 2 * 640u);
+}
+
+/// y = x + amount, in a plan.
+Value add(Plan& plan, Value x, float amount) {
+  const Value y = plan.temporary(DType::f32, x.rows, x.width);
+  Step step{"add", {x}, {y}, [=](const Frame& frame) {
+              const int64_t count = frame.rows(x) * x.width;
+              auto* scratch = static_cast<float*>(frame.workspace());
+              for (int64_t i = 0; i < count; ++i) scratch[i] = frame.data<const float>(x)[i];
+              for (int64_t i = 0; i < count; ++i) frame.data<float>(y)[i] = scratch[i] + amount;
+            }};
+  step.workspace = [=](const Extents& e, int) {
+    return static_cast<size_t>(e[x.rows] * x.width) * sizeof(float);
+  };
+  step.flops = [=](const Extents& e) { return static_cast<double>(e[x.rows] * x.width); };
+  plan.add(std::move(step));
+  return y;
+}
+
+TEST(Execution, ReplaysForEveryExtent) {
+  Plan plan;
+  const Value in = plan.input(DType::f32, Axis::tokens, 3);
+  const Value first = add(plan, in, 1);
+  Value x = first;
+  for (int i = 0; i < 5; ++i) x = add(plan, x, 1);
+  plan.keep(first);
+  plan.keep(x);
+  ThreadPool pool(1);
+  Execution execution(plan, {}, pool);
+  execution.time_ops(true);
+  for (const int64_t tokens : {1, 100, 7, 0, 7}) {
+    std::vector<float> input(static_cast<size_t>(tokens * 3), 2.f);
+    Extents extents;
+    extents[Axis::tokens] = tokens;
+    execution.resize(extents);
+    execution.bind(in, input.data());
+    execution.run();
+    for (int64_t i = 0; i < tokens * 3; ++i) {
+      ASSERT_EQ(execution.output<float>(first)[i], 3.f);
+      ASSERT_EQ(execution.output<float>(x)[i], 8.f);
+    }
+    EXPECT_EQ(plan.flops(extents), 6. * static_cast<double>(tokens) * 3);
+  }
+  ASSERT_EQ(execution.op_times().size(), 1u);
+  EXPECT_EQ(execution.op_times()[0].calls, 30);
+}
+
+}  // namespace
+}  // namespace hone
