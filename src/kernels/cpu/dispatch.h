@@ -24,7 +24,7 @@ namespace hone::kernels {
 
 template <typename Function>
 inline Function* choose(Function* avx2, Function* avx512) {
-  return chosen_isa() == Isa::avx2 ? avx2 : avx512;
+  return chosen_isa() < Isa::avx512 ? avx2 : avx512;
 }
 
 }  // namespace hone::kernels

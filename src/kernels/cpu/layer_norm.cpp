@@ -1,0 +1,58 @@
+#include "kernels/cpu/layer_norm.h"
+
+#include "kernels/cpu/dispatch.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/layer_norm.cpp"
+#include <hwy/foreach_target.h>
+
+#include "kernels/cpu/layer_norm-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace hone::kernels::HWY_NAMESPACE {
+
+template <typename In, typename Residual, typename Out>
+void LayerNormRows(const In* x, const Residual* residual, const NormWeights& norm, int64_t begin,
+                   int64_t end, int64_t width, Out* y, const NormStatistics& statistics) {
+  for (int64_t i = begin; i < end; ++i) {
+    const RowSum<In, Residual> row{x + i * width, residual ? residual + i * width : nullptr};
+    NormalizeRow(row, width, norm, y + i * width, statistics, i);
+  }
+}
+
+}  // namespace hone::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include "kernels/cpu/rows.h"
+
+namespace hone::kernels {
+
+template <typename In, typename Residual, typename Out>
+void layer_norm(const In* x, const Residual* residual, const NormWeights& norm, int64_t rows,
+                int64_t width, Out* y, NormStatistics statistics, ThreadPool& pool) {
+  const auto kernel = HONE_TARGET_FUNCTION(LayerNormRows<In, Residual, Out>);
+  for_row_ranges(rows, width, pool, [&](int64_t begin, int64_t end) {
+    kernel(x, residual, norm, begin, end, width, y, statistics);
+  });
+}
+
+template void layer_norm(const float*, const float*, const NormWeights&, int64_t, int64_t, float*,
+                         NormStatistics, ThreadPool&);
+template void layer_norm(const float*, const float*, const NormWeights&, int64_t, int64_t, bf16*,
+                         NormStatistics, ThreadPool&);
+template void layer_norm(const float*, const bf16*, const NormWeights&, int64_t, int64_t, float*,
+                         NormStatistics, ThreadPool&);
+template void layer_norm(const float*, const bf16*, const NormWeights&, int64_t, int64_t, bf16*,
+                         NormStatistics, ThreadPool&);
+template void layer_norm(const bf16*, const float*, const NormWeights&, int64_t, int64_t, float*,
+                         NormStatistics, ThreadPool&);
+template void layer_norm(const bf16*, const float*, const NormWeights&, int64_t, int64_t, bf16*,
+                         NormStatistics, ThreadPool&);
+template void layer_norm(const bf16*, const bf16*, const NormWeights&, int64_t, int64_t, float*,
+                         NormStatistics, ThreadPool&);
+template void layer_norm(const bf16*, const bf16*, const NormWeights&, int64_t, int64_t, bf16*,
+                         NormStatistics, ThreadPool&);
+
+}  // namespace hone::kernels
+#endif

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+
+#include "base/thread_pool.h"
+#include "tensor/dtype.h"
+
+namespace hone::kernels {
+
+/// The affine part of a LayerNorm: fp32 in every precision, [width] each.
+struct NormWeights {
+  const float* weight;
+  const float* bias;
+  float eps;
+};
+
+/// What the backward pass needs of each row, fp32 [rows]; null where it is not wanted.
+struct NormStatistics {
+  float* mean = nullptr;
+  float* rstd = nullptr;
+};
+
+/// y = (s - mean(s)) * rstd(s) * weight + bias with s = x, or x + residual where that is given.
+/// x, residual (null: none) and y are dense [rows, width]; y may be x or residual where the types
+/// agree. Sums are fp32, and a row's bits depend on that row alone.
+/// For float and bf16, in any mix.
+template <typename In, typename Residual, typename Out>
+void layer_norm(const In* x, const Residual* residual, const NormWeights& norm, int64_t rows,
+                int64_t width, Out* y, NormStatistics statistics, ThreadPool& pool);
+
+}  // namespace hone::kernels
