@@ -35,10 +35,15 @@ class SafetensorsWriter {
   /// Every tensor must be complete.
   void commit();
 
- private:
-  const TensorSpec& take(int64_t count);
-  void skip_complete();
+  /// Whether every tensor has all its data.
+  bool complete() const { return current_ == tensors_.size(); }
 
+ private:
+  /// The tensor that the next `count` elements belong to.
+  const TensorSpec& take(int64_t count);
+  void next_tensor();
+
+  std::string path_;
   OutputFile file_;
   std::vector<TensorSpec> tensors_;
   size_t current_ = 0;
@@ -62,14 +67,17 @@ class WeightsWriter {
   void commit();
 
  private:
-  SafetensorsWriter& shard_for(int64_t count);
+  SafetensorsWriter& shard();
+  void write_index() const;
 
+  struct Shard {
+    std::string name;
+    std::unique_ptr<SafetensorsWriter> writer;
+  };
   std::string folder_;
   std::vector<TensorSpec> tensors_;
-  std::vector<std::unique_ptr<SafetensorsWriter>> shards_;
-  std::vector<std::string> names_;  ///< file names of the shards
-  size_t current_ = 0;              ///< shard being written
-  int64_t left_ = 0;                ///< elements of that shard not yet written
+  std::vector<Shard> shards_;
+  size_t current_ = 0;  ///< shard being written
 };
 
 }  // namespace hone::io
