@@ -92,7 +92,7 @@ def save(model, case, folder):
 
 def forward(model, case, ids, type_ids):
     """Logits (None for a bare encoder) and last hidden states [tokens, hidden] of one sequence."""
-    inputs = {"input_ids": torch.tensor([ids]), "attention_mask": torch.ones(1, len(ids), dtype=int)}
+    inputs = {"input_ids": torch.tensor([ids])}
     if case.has_types:
         inputs["token_type_ids"] = torch.tensor([type_ids])
     with torch.no_grad():
@@ -132,7 +132,8 @@ def answers(model, case, ids, type_ids):
     if logits is not None:
         found["logits"] = rows(logits)
     if case.pooling:
-        pooled = {"mean": hidden.mean(0), "cls": hidden[0], "max": hidden.max(0).values}[case.pooling]
+        pooled = {"mean": hidden.mean(0), "cls": hidden[0],
+                  "max": hidden.max(0).values}[case.pooling]
         found["embedding"] = rows(pooled / pooled.norm() if case.normalize else pooled)
     return found
 
@@ -243,11 +244,12 @@ def same_file(name, old, new):
 
 def compare(old_root, new_root):
     wrong = []
-    names = {str(p.relative_to(r)) for r in (old_root, new_root) for p in r.rglob("*") if p.is_file()}
+    names = {str(path.relative_to(root)) for root in (old_root, new_root)
+             for path in root.rglob("*") if path.is_file()}
     for name in sorted(names):
         old, new = old_root / name, new_root / name
         if not old.exists() or not new.exists():
-            wrong.append(f"{name}: {'not committed' if not old.exists() else 'not made by the script'}")
+            wrong.append(f"{name}: {'not made by the script' if old.exists() else 'not committed'}")
         elif problem := same_file(name, old, new):
             wrong.append(f"{name}: {problem}")
     return wrong

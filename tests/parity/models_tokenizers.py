@@ -10,11 +10,11 @@ the film movie is was not and it of to very good great bad dull fun best worst p
 story cafe time never ever love hate un re ##s ##ed ##ing ##ly ##er ##t ##ful ##like ##able ##a ##e
 ##n ##i 0 1 ##0 ##1 日 本""".split()
 
-MERGES = """Ġ t|Ġ a|h e|Ġt he|i n|Ġ g|o o|Ġg oo|Ġgoo d|Ġ b|Ġb a|Ġba d|Ġ f|i l|il m|Ġf ilm|Ġ s|in g|e r
-Ġ m|o v|ov i|ovi e|Ġm ovie|n o|t h|th e""".replace("\n", "|").split("|")
+MERGES = """Ġ t|Ġ a|h e|Ġt he|i n|Ġ g|o o|Ġg oo|Ġgoo d|Ġ b|Ġb a|Ġba d|Ġ f|i l|il m|Ġf ilm|Ġ s
+in g|e r|Ġ m|o v|ov i|ovi e|Ġm ovie|n o|t h|th e""".replace("\n", "|").split("|")
 
-PIECES = """▁ ▁the ▁a ▁film ▁movie ▁is ▁was ▁not ▁good ▁bad ▁great ▁story s ed ing ly e t a o i n r l d h
-m c u w g f y p b k v . , ! ? ' - ▁un able""".split()
+PIECES = """▁ ▁the ▁a ▁film ▁movie ▁is ▁was ▁not ▁good ▁bad ▁great ▁story s ed ing ly e t a o i n r l
+d h m c u w g f y p b k v . , ! ? ' - ▁un able""".split()
 
 TEXTS = [
     {"text": "the film is great"},
@@ -49,7 +49,8 @@ def byte_bpe(folder, max_length):
     vocab = {piece: i for i, piece in enumerate(pieces)}
     assert len(vocab) == len(pieces)
     (folder / "vocab.json").write_text(json.dumps(vocab, ensure_ascii=False), encoding="utf-8")
-    (folder / "merges.txt").write_text("#version: 0.2\n" + "\n".join(MERGES) + "\n", encoding="utf-8")
+    merges = "\n".join(["#version: 0.2", *MERGES, ""])
+    (folder / "merges.txt").write_text(merges, encoding="utf-8")
     config = {"tokenizer_class": "RobertaTokenizer", "model_max_length": max_length}
     (folder / "tokenizer_config.json").write_text(json.dumps(config, indent=2) + "\n")
     from transformers import RobertaTokenizerFast
