@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "metrics/confusion.h"
+#include "metrics/class_counts.h"
 #include "metrics/correlation.h"
 #include "metrics/multi_label.h"
 
@@ -26,11 +26,11 @@ class Scorer {
   Scorer(Problem problem, int64_t classes, std::vector<std::string> metrics);
 
   /// The one of the problem is to be used.
-  void add(int64_t prediction, int64_t label) { confusion_.add(prediction, label); }
-  void add(const std::vector<bool>& prediction, const std::vector<bool>& label) {
+  void add_class(int64_t prediction, int64_t label) { counts_.add(prediction, label); }
+  void add_labels(const std::vector<bool>& prediction, const std::vector<bool>& label) {
     multi_label_.add(prediction, label);
   }
-  void add(double prediction, double label) { correlation_.add(prediction, label); }
+  void add_score(double prediction, double label) { correlation_.add(prediction, label); }
 
   /// Another rank's share of the same samples.
   void merge(const Scorer& other);
@@ -41,7 +41,7 @@ class Scorer {
  private:
   Problem problem_;
   std::vector<std::string> metrics_;
-  Confusion confusion_;
+  ClassCounts counts_;
   MultiLabel multi_label_;
   Correlation correlation_;
 };

@@ -1,18 +1,20 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 namespace hone::metrics {
 
-/// Counts of (label, prediction); all single-label metrics come from it. Sums over ranks add up.
+/// For each class how often it was the label, the prediction and both; every single-label metric
+/// comes from these. Sums over ranks add up.
 /// Definitions are scikit-learn's; of no samples every metric is NaN.
-class Confusion {
+class ClassCounts {
  public:
-  explicit Confusion(int64_t classes);
+  explicit ClassCounts(int64_t classes);
 
   void add(int64_t prediction, int64_t label);
-  void merge(const Confusion& other);
+  void merge(const ClassCounts& other);
 
   int64_t samples() const;
   double accuracy() const;
@@ -23,17 +25,16 @@ class Confusion {
   /// For any number of classes; 0 where labels or predictions are all the same.
   double matthews() const;
 
-  int64_t classes() const { return classes_; }
-  /// [label * classes + prediction]
-  const std::vector<int64_t>& counts() const { return counts_; }
+  const std::vector<int64_t>& labelled() const { return labelled_; }
+  const std::vector<int64_t>& predicted() const { return predicted_; }
+  const std::vector<int64_t>& correct() const { return correct_; }
 
  private:
-  int64_t labelled(int64_t label) const;
-  int64_t predicted(int64_t prediction) const;
-  double f1_of(int64_t positive) const;
+  double f1_of(size_t positive) const;
 
-  int64_t classes_;
-  std::vector<int64_t> counts_;
+  std::vector<int64_t> labelled_;
+  std::vector<int64_t> predicted_;
+  std::vector<int64_t> correct_;
 };
 
 }  // namespace hone::metrics

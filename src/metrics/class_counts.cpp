@@ -1,0 +1,97 @@
+#include "metrics/class_counts.h"
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "base/error.h"
+
+namespace hone::metrics {
+namespace {
+
+constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
+
+int64_t sum(const std::vector<int64_t>& counts) {
+  return std::accumulate(counts.begin(), counts.end(), int64_t{0});
+}
+
+void add_to(std::vector<int64_t>& counts, const std::vector<int64_t>& others) {
+  for (size_t i = 0; i < counts.size(); ++i) counts[i] += others[i];
+}
+
+}  // namespace
+
+ClassCounts::ClassCounts(int64_t classes)
+    : labelled_(static_cast<size_t>(classes)),
+      predicted_(static_cast<size_t>(classes)),
+      correct_(static_cast<size_t>(classes)) {}
+
+void ClassCounts::add(int64_t prediction, int64_t label) {
+  const int64_t classes = static_cast<int64_t>(labelled_.size());
+  if (prediction < 0 || prediction >= classes || label < 0 || label >= classes) {
+    fail(ErrorKind::internal, "metrics: {} classes, got prediction {} and label {}", classes,
+         prediction, label);
+  }
+  ++labelled_[static_cast<size_t>(label)];
+  ++predicted_[static_cast<size_t>(prediction)];
+  correct_[static_cast<size_t>(label)] += prediction == label;
+}
+
+void ClassCounts::merge(const ClassCounts& other) {
+  if (other.labelled_.size() != labelled_.size()) {
+    fail(ErrorKind::internal, "metrics: {} classes, got {}", labelled_.size(),
+         other.labelled_.size());
+  }
+  add_to(labelled_, other.labelled_);
+  add_to(predicted_, other.predicted_);
+  add_to(correct_, other.correct_);
+}
+
+int64_t ClassCounts::samples() const { return sum(labelled_); }
+
+double ClassCounts::accuracy() const {
+  const int64_t all = samples();
+  return all == 0 ? kUndefined : static_cast<double>(sum(correct_)) / static_cast<double>(all);
+}
+
+double ClassCounts::f1_of(size_t positive) const {
+  const int64_t either = labelled_[positive] + predicted_[positive];
+  if (either == 0) return 0;
+  return 2.0 * static_cast<double>(correct_[positive]) / static_cast<double>(either);
+}
+
+double ClassCounts::f1() const {
+  if (samples() == 0) return kUndefined;
+  return labelled_.size() > 1 ? f1_of(1) : 0;
+}
+
+double ClassCounts::f1_macro() const {
+  double total = 0;
+  int64_t occurring = 0;
+  for (size_t c = 0; c < labelled_.size(); ++c) {
+    if (labelled_[c] + predicted_[c] == 0) continue;
+    total += f1_of(c);
+    ++occurring;
+  }
+  return occurring == 0 ? kUndefined : total / static_cast<double>(occurring);
+}
+
+double ClassCounts::matthews() const {
+  const double all = static_cast<double>(samples());
+  if (all == 0) return kUndefined;
+  double right = 0, products = 0, labelled_squared = 0, predicted_squared = 0;
+  for (size_t c = 0; c < labelled_.size(); ++c) {
+    const double label = static_cast<double>(labelled_[c]);
+    const double prediction = static_cast<double>(predicted_[c]);
+    right += static_cast<double>(correct_[c]);
+    products += label * prediction;
+    labelled_squared += label * label;
+    predicted_squared += prediction * prediction;
+  }
+  const double label_spread = all * all - labelled_squared;
+  const double prediction_spread = all * all - predicted_squared;
+  if (label_spread == 0 || prediction_spread == 0) return 0;
+  return (right * all - products) / (std::sqrt(label_spread) * std::sqrt(prediction_spread));
+}
+
+}  // namespace hone::metrics
