@@ -10,6 +10,8 @@
 
 namespace hone::text {
 
+class BpeWord;
+
 struct BpeOptions {
   std::string unk_token;  ///< empty: unknown characters vanish, as in Hugging Face's BPE
   std::string continuing_subword_prefix;
@@ -25,6 +27,7 @@ class Bpe : public Model {
  public:
   /// `vocab` is token and id in any order, a token at most once. Merges are in order of rank; one
   /// that names a token that the vocabulary lacks is an error. `file` names the source in errors.
+  /// An unk_token that the vocabulary lacks is an error when it is first needed.
   Bpe(const std::vector<std::pair<std::string, int32_t>>& vocab,
       const std::vector<std::pair<std::string, std::string>>& merges, BpeOptions options,
       const std::string& file);
@@ -47,11 +50,10 @@ class Bpe : public Model {
   void tokenize_bytes(std::string_view raw, Scratch& scratch, std::vector<Piece>& out) const;
 
  private:
-  class Cache;
   struct Memory;
 
-  void add_characters(std::string_view word, Memory& memory) const;
-  void emit(const Memory& memory, std::vector<Piece>& out) const;
+  void add_characters(std::string_view text, Memory& memory) const;
+  bool add_fallback(std::string_view character, BpeWord& word) const;
 
   BpeVocab vocab_;
   BpeMerges merges_;
@@ -60,6 +62,7 @@ class Bpe : public Model {
   std::array<int32_t, 256> fallback_ids_;  ///< of <0x00> to <0xFF>, -1 where there is none
   std::array<int32_t, 256> byte_ids_;      ///< of the ByteLevel alphabet
   bool byte_level_ = false;
+  std::string file_;
 };
 
 }  // namespace hone::text

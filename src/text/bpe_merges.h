@@ -23,12 +23,10 @@ class BpeMerges {
 
   /// rank is no_merge where the pair does not merge.
   Merge find(int32_t left, int32_t right) const {
-    const uint64_t key =
-        static_cast<uint64_t>(static_cast<uint32_t>(left)) << 32 | static_cast<uint32_t>(right);
+    const uint64_t key = key_of(left, right);
     for (size_t at = hash(key);; at = (at + 1) & mask_) {
       const Slot& slot = slots_[at];
-      if (slot.key == key) return slot.merge;
-      if (slot.merge.rank == no_merge) return slot.merge;
+      if (slot.key == key || slot.merge.rank == no_merge) return slot.merge;
     }
   }
   /// Whether every merge makes a longer token, so that no pair of ids can come back.
@@ -39,8 +37,12 @@ class BpeMerges {
     uint64_t key = UINT64_MAX;
     Merge merge{no_merge, -1};
   };
+  static uint64_t key_of(int32_t left, int32_t right) {
+    return static_cast<uint64_t>(static_cast<uint32_t>(left)) << 32 | static_cast<uint32_t>(right);
+  }
   size_t hash(uint64_t key) const {
-    return static_cast<size_t>((key * 0x9E3779B97F4A7C15u) >> shift_);
+    key *= 0xD6E8FEB86659FD93u;
+    return static_cast<size_t>(((key ^ key >> 32) * 0x9E3779B97F4A7C15u) >> shift_);
   }
 
   std::vector<Slot> slots_;

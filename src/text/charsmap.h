@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -36,9 +37,9 @@ class CharsMap {
   std::optional<std::string_view> find(std::string_view chunk) const;
 
  private:
-  std::vector<uint32_t> units_;  ///< Darts double array
-  std::string replacements_;     ///< zero-ended strings, at the trie's values
-  bool ascii_stays_ = false;     ///< no printable ASCII character or pair starts an entry
+  std::vector<uint32_t> units_;        ///< Darts double array
+  std::string replacements_;           ///< zero-ended strings, at the trie's values
+  std::array<bool, 128> ascii_stays_;  ///< no entry for this character alone
 };
 
 }  // namespace hone::text

@@ -33,6 +33,7 @@ struct SentencePieceModel {
   // trainer_spec
   ModelType model_type = ModelType::unigram;
   bool byte_fallback = false;
+  bool treat_whitespace_as_suffix = false;
   int32_t unk_id = 0;
   int32_t bos_id = 1;
   int32_t eos_id = 2;
@@ -46,7 +47,8 @@ struct SentencePieceModel {
   bool escape_whitespaces = true;
 };
 
-/// Reads hostile bytes; `file` names them in errors.
+/// Reads hostile bytes; `file` names them in errors. Pieces are not empty and valid UTF-8, scores
+/// are finite, and there is at least one piece.
 SentencePieceModel parse_sentencepiece_model(std::string_view bytes, const std::string& file);
 SentencePieceModel read_sentencepiece_model(const std::string& path);
 

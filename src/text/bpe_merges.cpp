@@ -1,0 +1,51 @@
+#include "text/bpe_merges.h"
+
+#include <bit>
+
+#include "base/error.h"
+
+namespace hone::text {
+namespace {
+
+int32_t id_in(const BpeVocab& vocab, const std::string& token, size_t rank,
+              const std::string& file) {
+  const int32_t id = vocab.id_of(token);
+  if (id < 0) {
+    fail(ErrorKind::bad_file, "{}: merges[{}]: token is not in the vocabulary, got {}", file, rank,
+         quote(token));
+  }
+  return id;
+}
+
+}  // namespace
+
+BpeMerges::BpeMerges(const std::vector<std::pair<std::string, std::string>>& merges,
+                     const BpeVocab& vocab, const std::string& continuing_subword_prefix,
+                     const std::string& file) {
+  if (merges.size() >= UINT32_MAX / 4) {
+    fail(ErrorKind::bad_file, "{}: merges: too many, got {}", file, merges.size());
+  }
+  slots_.assign(std::bit_ceil(merges.size() * 2 + 2), Slot{});
+  mask_ = slots_.size() - 1;
+  shift_ = 64 - std::countr_zero(slots_.size());
+  const size_t skip = continuing_subword_prefix.size();
+  for (size_t rank = 0; rank < merges.size(); ++rank) {
+    const auto& [left, right] = merges[rank];
+    const int32_t left_id = id_in(vocab, left, rank, file);
+    const int32_t right_id = id_in(vocab, right, rank, file);
+    if (right.size() < skip) {
+      fail(ErrorKind::bad_file,
+           "{}: merges[{}]: right side is shorter than continuing_subword_prefix, got {}", file,
+           rank, quote(right));
+    }
+    const int32_t id = id_in(vocab, left + right.substr(skip), rank, file);
+    if (right.size() == skip) always_grow_ = false;
+    const uint64_t key = key_of(left_id, right_id);
+    size_t at = hash(key);
+    while (slots_[at].key != key && slots_[at].merge.rank != no_merge) at = (at + 1) & mask_;
+    // Of a pair that comes twice the later rank holds, as in `tokenizers`.
+    slots_[at] = {key, {static_cast<uint32_t>(rank), id}};
+  }
+}
+
+}  // namespace hone::text
