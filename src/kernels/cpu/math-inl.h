@@ -23,33 +23,40 @@ HWY_INLINE V Polynomial(D d, V x, const float (&c)[N]) {
   return sum;
 }
 
-/// e^x for x in [-87.33, 88.72] or NaN of the processor's own; anything else gives rubbish.
+/// e^x = p * 2^n: p in [0.70, 1.42], and n + `bias` in the low bits of `power`.
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE V ExpInRange(D d, V x) {
+HWY_INLINE V ExpParts(D d, V x, float bias, V& power) {
   // Adding 1.5 * 2^23 rounds to an integer that is left in the low bits.
-  const V magic = hn::Set(d, 12582912.0f);
-  const V shifted = hn::MulAdd(x, hn::Set(d, 1.44269504f), magic);
-  const V n = hn::Sub(shifted, magic);
+  const V magic = hn::Set(d, 12582912.0f + bias);
+  power = hn::MulAdd(x, hn::Set(d, 1.44269504f), magic);
+  const V n = hn::Sub(power, magic);
   V r = hn::NegMulAdd(n, hn::Set(d, 0.693145752f), x);
   r = hn::NegMulAdd(n, hn::Set(d, 1.42860677e-6f), r);
   // Chebyshev fit of (e^r - 1 - r) / r^2 on |r| <= ln(2) / 2.
   constexpr float c[] = {0.5f, 0.1666657685f, 0.04166655444f, 0.008363202972f, 0.001392621347f};
-  V p = hn::MulAdd(Polynomial(d, r, c), hn::Mul(r, r), r);
-  p = hn::Add(p, hn::Set(d, 1.0f));
-  const hn::RebindToSigned<D> di;
-  return hn::BitCast(d, hn::Add(hn::BitCast(di, p), hn::ShiftLeft<23>(hn::BitCast(di, shifted))));
+  const V p = hn::MulAdd(Polynomial(d, r, c), hn::Mul(r, r), r);
+  return hn::Add(p, hn::Set(d, 1.0f));
 }
 
 /// e^x for x <= 0 (also -inf): 1.1 ulp; 0 where the result would be subnormal.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V ExpNonPositive(D d, V x) {
-  return hn::IfThenElseZero(hn::Ge(x, hn::Set(d, -87.336544f)), ExpInRange(d, x));
+  const hn::RebindToSigned<D> di;
+  V power;
+  const V p = ExpParts(d, x, 127.0f, power);
+  const V scale = hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(di, power)));
+  return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -87.336544f)), hn::Mul(p, scale));
 }
 
 /// e^x: 1.1 ulp; 0 where the result would be subnormal, inf where it overflows.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Exp(D d, V x) {
-  const V in_range = ExpInRange(d, x);
+  const hn::RebindToSigned<D> di;
+  V power;
+  const V p = ExpParts(d, x, 0.0f, power);
+  // Added to the exponent, not multiplied: 2^128 is no float, though p * 2^128 may be one.
+  const auto bits = hn::Add(hn::BitCast(di, p), hn::ShiftLeft<23>(hn::BitCast(di, power)));
+  const V in_range = hn::BitCast(d, bits);
   const V tiny_is_zero = hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -87.336544f)), in_range);
   // x * inf is inf above the range and NaN for NaN.
   const V above = hn::Mul(x, hn::Set(d, HUGE_VALF));

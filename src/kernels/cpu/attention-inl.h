@@ -1,0 +1,183 @@
+// The parts of attention on one tile: packing, the product of a few rows by a panel, and softmax.
+#if defined(HONE_KERNELS_CPU_ATTENTION_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HONE_KERNELS_CPU_ATTENTION_INL_H_
+#undef HONE_KERNELS_CPU_ATTENTION_INL_H_
+#else
+#define HONE_KERNELS_CPU_ATTENTION_INL_H_
+#endif
+
+#include <utility>
+
+#include "kernels/cpu/attention_tile.h"
+#include "kernels/cpu/convert-inl.h"
+#include "kernels/cpu/math-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace hone::kernels::HWY_NAMESPACE {
+
+constexpr int64_t kPanel = 2 * kLanes;
+/// Rows by two vectors are held in registers: 24 of 32, or 12 of AVX2's 16.
+constexpr int kRows = HWY_TARGET == HWY_AVX2 ? 6 : 12;
+static_assert(kPanel <= AttentionTiles::kPanel && kRows <= AttentionTiles::kRows);
+
+using F32x4 = hn::FixedTag<float, 4>;
+HWY_INLINE hn::Vec<F32x4> Load4(const float* p) { return hn::LoadU(F32x4(), p); }
+HWY_INLINE hn::Vec<F32x4> Load4(const bf16* p) {
+  const hn::Rebind<uint16_t, F32x4> d16;
+  const hn::RebindToUnsigned<F32x4> d32;
+  const auto bits = hn::LoadU(d16, reinterpret_cast<const uint16_t*>(p));
+  return hn::BitCast(F32x4(), hn::ShiftLeft<16>(hn::PromoteTo(d32, bits)));
+}
+HWY_INLINE float Load1(const float* p) { return *p; }
+HWY_INLINE float Load1(const bf16* p) { return to_float(*p); }
+
+/// Four rows by four columns, transposed; output rows lie kPanel apart.
+template <typename In>
+HWY_INLINE void Transpose4x4(const In* rows, int64_t stride, float* out) {
+  const F32x4 d;
+  const hn::Repartition<double, F32x4> pairs;
+  const auto r0 = Load4(rows), r1 = Load4(rows + stride);
+  const auto r2 = Load4(rows + 2 * stride), r3 = Load4(rows + 3 * stride);
+  const auto a = hn::BitCast(pairs, hn::InterleaveLower(d, r0, r1));
+  const auto b = hn::BitCast(pairs, hn::InterleaveLower(d, r2, r3));
+  const auto e = hn::BitCast(pairs, hn::InterleaveUpper(d, r0, r1));
+  const auto f = hn::BitCast(pairs, hn::InterleaveUpper(d, r2, r3));
+  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, a, b)), d, out);
+  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, a, b)), d, out + kPanel);
+  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, e, f)), d, out + 2 * kPanel);
+  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, e, f)), d, out + 3 * kPanel);
+}
+
+/// `count` <= kPanel rows of keys to one panel [depth, kPanel]; columns beyond count become 0.
+template <typename In>
+HWY_INLINE void PackKeyPanel(const In* keys, int64_t stride, int64_t count, int64_t depth,
+                             float* panel) {
+  int64_t j = 0;
+  for (; j + 4 <= count; j += 4) {
+    int64_t i = 0;
+    for (; i + 4 <= depth; i += 4) {
+      Transpose4x4(keys + j * stride + i, stride, panel + i * kPanel + j);
+    }
+    for (; i < depth; ++i) {
+      for (int64_t t = j; t < j + 4; ++t) panel[i * kPanel + t] = Load1(keys + t * stride + i);
+    }
+  }
+  for (; j < kPanel; ++j) {
+    for (int64_t i = 0; i < depth; ++i) {
+      panel[i * kPanel + j] = j < count ? Load1(keys + j * stride + i) : 0.0f;
+    }
+  }
+}
+
+/// `count` rows of values to panels of [count, kPanel]; columns beyond depth become 0.
+template <typename In>
+HWY_INLINE void PackValues(const In* values, int64_t stride, int64_t count, int64_t depth,
+                           float* out) {
+  const int64_t lanes = kLanes;
+  for (int64_t column = 0; column < depth; column += kPanel, out += count * kPanel) {
+    for (int64_t half = 0; half < kPanel; half += lanes) {
+      const int64_t rest = depth - column - half;
+      const In* in = values + column + half;
+      for (int64_t j = 0; j < count; ++j) {
+        const VF32 v = rest >= lanes ? LoadVector(in + j * stride)
+                       : rest > 0    ? LoadPart(in + j * stride, rest)
+                                     : hn::Zero(kF32);
+        hn::StoreU(v, kF32, out + j * kPanel + half);
+      }
+    }
+  }
+}
+
+template <typename In>
+HWY_INLINE void PackQueries(const In* queries, int64_t stride, int64_t count, int64_t depth,
+                            float scale, float* out) {
+  const VF32 factor = hn::Set(kF32, scale);
+  const int64_t lanes = kLanes;
+  for (int64_t j = 0; j < count; ++j, queries += stride, out += depth) {
+    int64_t i = 0;
+    for (; i + lanes <= depth; i += lanes) {
+      hn::StoreU(hn::Mul(LoadVector(queries + i), factor), kF32, out + i);
+    }
+    if (i < depth) {
+      StorePart(hn::Mul(LoadPart(queries + i, depth - i), factor), out + i, depth - i);
+    }
+  }
+}
+
+/// c [rows, kPanel] = (or +=) a [rows, steps] times panel [steps, kPanel]. Every element is one
+/// chain of fused multiply-adds along the steps, whatever the number of rows.
+template <int rows, bool add>
+void MultiplyPanel(const float* a, int64_t a_stride, const float* panel, int64_t steps, float* c,
+                   int64_t c_stride) {
+  VF32 low[rows], high[rows];
+  HWY_UNROLL(12)
+  for (int r = 0; r < rows; ++r) {
+    low[r] = add ? hn::LoadU(kF32, c + r * c_stride) : hn::Zero(kF32);
+    high[r] = add ? hn::LoadU(kF32, c + r * c_stride + kLanes) : hn::Zero(kF32);
+  }
+  for (int64_t i = 0; i < steps; ++i, panel += kPanel) {
+    const VF32 b0 = hn::LoadU(kF32, panel);
+    const VF32 b1 = hn::LoadU(kF32, panel + kLanes);
+    HWY_UNROLL(12)
+    for (int r = 0; r < rows; ++r) {
+      const VF32 x = hn::Set(kF32, a[r * a_stride + i]);
+      low[r] = hn::MulAdd(x, b0, low[r]);
+      high[r] = hn::MulAdd(x, b1, high[r]);
+    }
+  }
+  HWY_UNROLL(12)
+  for (int r = 0; r < rows; ++r) {
+    hn::StoreU(low[r], kF32, c + r * c_stride);
+    hn::StoreU(high[r], kF32, c + r * c_stride + kLanes);
+  }
+}
+
+using PanelProduct = void (*)(const float*, int64_t, const float*, int64_t, float*, int64_t);
+
+template <bool add, int... rows>
+HWY_INLINE PanelProduct ChooseProduct(int64_t count, std::integer_sequence<int, rows...>) {
+  static constexpr PanelProduct table[] = {&MultiplyPanel<rows + 1, add>...};
+  return table[count - 1];
+}
+/// The product for `count` rows, 1 to kRows.
+template <bool add>
+HWY_INLINE PanelProduct ProductOf(int64_t count) {
+  return ChooseProduct<add>(count, std::make_integer_sequence<int, kRows>());
+}
+
+/// One row's scores of a tile to weights e^(score - largest), where `largest` and `total` carry
+/// over from the tiles before. Returns the factor for what was summed up under the old largest.
+HWY_INLINE float SoftmaxTile(float* scores, int64_t count, float& largest, float& total) {
+  const int64_t lanes = kLanes;
+  const VF32 lowest = hn::Set(kF32, largest);
+  VF32 high = lowest;
+  int64_t j = 0;
+  for (; j + lanes <= count; j += lanes) high = hn::Max(hn::LoadU(kF32, scores + j), high);
+  if (j < count) {
+    const auto valid = hn::FirstN(kF32, count - j);
+    high = hn::Max(hn::IfThenElse(valid, hn::LoadU(kF32, scores + j), lowest), high);
+  }
+  const float before = largest;
+  largest = hn::GetLane(hn::MaxOfLanes(kF32, high));
+  const VF32 shift = hn::Set(kF32, largest);
+  VF32 sum = hn::Zero(kF32);
+  for (j = 0; j + lanes <= count; j += lanes) {
+    const VF32 e = ExpNonPositive(kF32, hn::Sub(hn::LoadU(kF32, scores + j), shift));
+    hn::StoreU(e, kF32, scores + j);
+    sum = hn::Add(sum, e);
+  }
+  if (j < count) {
+    const VF32 e = ExpNonPositive(kF32, hn::Sub(hn::LoadU(kF32, scores + j), shift));
+    hn::StoreU(e, kF32, scores + j);
+    sum = hn::Add(sum, hn::IfThenElseZero(hn::FirstN(kF32, count - j), e));
+  }
+  const VF32 change = ExpNonPositive(kF32, hn::Set(kF32, before - largest));
+  const float factor = hn::GetLane(change);
+  total = total * factor + hn::GetLane(hn::SumOfLanes(kF32, sum));
+  return factor;
+}
+
+}  // namespace hone::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard

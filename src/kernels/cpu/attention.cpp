@@ -1,0 +1,204 @@
+#include "kernels/cpu/attention.h"
+
+#include "kernels/cpu/dispatch.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/attention.cpp"
+#include <hwy/foreach_target.h>
+
+#include <cmath>
+#include <limits>
+
+#include "kernels/cpu/attention-inl.h"
+#include "kernels/cpu/attention_relative-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace hone::kernels::HWY_NAMESPACE {
+
+template <typename In>
+void PackTile(const AttentionTiles& tiles, HeadRows<In> k, HeadRows<In> v, int64_t count,
+              const AttentionScratch& scratch) {
+  for (int64_t j = 0; j < count; j += kPanel) {
+    PackKeyPanel(k.data + j * k.stride, k.stride, std::min(kPanel, count - j), tiles.depth,
+                 scratch.keys + j * tiles.depth);
+  }
+  PackValues(v.data, v.stride, count, tiles.depth, scratch.values);
+}
+
+HWY_INLINE void ScaleSums(float* sums, int64_t count, float factor) {
+  const VF32 by = hn::Set(kF32, factor);
+  for (int64_t i = 0; i < count; i += kLanes) {
+    hn::StoreU(hn::Mul(hn::LoadU(kF32, sums + i), by), kF32, sums + i);
+  }
+}
+
+/// Rows begin to begin + rows of the block against the packed tile that starts at first_key.
+template <typename In, typename Out>
+void AttendRows(const AttentionBlock<In, Out>& block, const AttentionTiles& tiles,
+                const AttentionScratch& scratch, int64_t begin, int64_t rows, int64_t first_key,
+                int64_t count) {
+  const int64_t depth = tiles.depth;
+  const float* queries = scratch.queries + begin * depth;
+  const PanelProduct score = ProductOf<false>(rows);
+  for (int64_t j = 0; j < count; j += kPanel) {
+    score(queries, depth, scratch.keys + j * depth, depth, scratch.scores + j, tiles.keys);
+  }
+  float* sums = scratch.sums + begin * tiles.padded_depth;
+  for (int64_t r = 0; r < rows; ++r) {
+    const int64_t row = begin + r;
+    float* scores = scratch.scores + r * tiles.keys;
+    if (block.relative.distances) {
+      const int32_t* positions = block.relative.q_positions;
+      AddRelativeScores(block.relative, queries + r * depth,
+                        positions ? positions[row] : block.first_position + row,
+                        HeadRows<In>{block.k.data + first_key * block.k.stride, block.k.stride},
+                        first_key, count, depth, block.scale, scores);
+    }
+    const float factor = SoftmaxTile(scores, count, scratch.largest[row], scratch.totals[row]);
+    if (first_key > 0) ScaleSums(sums + r * tiles.padded_depth, tiles.padded_depth, factor);
+  }
+  const PanelProduct weigh = first_key > 0 ? ProductOf<true>(rows) : ProductOf<false>(rows);
+  for (int64_t column = 0; column < depth; column += kPanel) {
+    weigh(scratch.scores, tiles.keys, scratch.values + column * count, count, sums + column,
+          tiles.padded_depth);
+  }
+}
+
+template <typename In, typename Out>
+void StoreRows(const AttentionBlock<In, Out>& block, const AttentionTiles& tiles,
+               const AttentionScratch& scratch) {
+  const int64_t lanes = kLanes;
+  for (int64_t row = 0; row < block.queries; ++row) {
+    // The total is 0 only where there are no keys.
+    const VF32 total = hn::Set(kF32, block.keys > 0 ? 1.0f / scratch.totals[row] : 0.0f);
+    const float* sums = scratch.sums + row * tiles.padded_depth;
+    Out* out = block.out + row * block.out_stride;
+    int64_t i = 0;
+    for (; i + lanes <= tiles.depth; i += lanes) {
+      StoreVector(hn::Mul(hn::LoadU(kF32, sums + i), total), out + i);
+    }
+    if (i < tiles.depth) {
+      StorePart(hn::Mul(hn::LoadU(kF32, sums + i), total), out + i, tiles.depth - i);
+    }
+    if (block.log_sums) {
+      block.log_sums[row * block.log_sums_stride] =
+          scratch.largest[row] + std::log(scratch.totals[row]);
+    }
+  }
+}
+
+template <typename In, typename Out>
+void Attend(const AttentionBlock<In, Out>& block, const AttentionTiles& tiles, float* memory) {
+  const AttentionScratch scratch(tiles, memory);
+  PackQueries(block.q.data, block.q.stride, block.queries, tiles.depth, block.scale,
+              scratch.queries);
+  std::fill_n(scratch.largest, block.queries, -std::numeric_limits<float>::infinity());
+  std::fill_n(scratch.totals, block.queries, 0.0f);
+  if (block.keys == 0) std::fill_n(scratch.sums, block.queries * tiles.padded_depth, 0.0f);
+  for (int64_t first = 0; first < block.keys; first += tiles.keys) {
+    const int64_t count = std::min(tiles.keys, block.keys - first);
+    PackTile(tiles, HeadRows<In>{block.k.data + first * block.k.stride, block.k.stride},
+             HeadRows<In>{block.v.data + first * block.v.stride, block.v.stride}, count, scratch);
+    for (int64_t row = 0; row < block.queries; row += kRows) {
+      AttendRows(block, tiles, scratch, row, std::min<int64_t>(kRows, block.queries - row), first,
+                 count);
+    }
+  }
+  StoreRows(block, tiles, scratch);
+}
+
+}  // namespace hone::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace hone::kernels {
+namespace {
+
+constexpr int64_t kAlign = 64;
+int64_t aligned(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
+
+/// How one sequence is cut into tasks: blocks of queries, by groups of heads where those are small.
+struct SequenceTasks {
+  SequenceTasks(const AttentionShape& shape, int64_t s)
+      : queries(shape.q_offsets[s + 1] - shape.q_offsets[s]),
+        keys(shape.k_offsets[s + 1] - shape.k_offsets[s]),
+        blocks((queries + AttentionTiles::kQueries - 1) / AttentionTiles::kQueries) {
+    // Fewer scores than this take less time than handing out the task.
+    constexpr int64_t kScores = 2048;
+    const int64_t scores = std::max<int64_t>(1, queries * keys);
+    group = std::clamp<int64_t>(kScores / scores, 1, std::max<int64_t>(1, shape.heads));
+    groups = (shape.heads + group - 1) / group;
+  }
+  int64_t count() const { return blocks * groups; }
+
+  int64_t queries, keys, blocks;
+  int64_t group;   ///< heads a task
+  int64_t groups;  ///< groups of heads
+};
+
+template <typename T>
+HeadRows<T> offset(HeadRows<T> rows, int64_t row, int64_t column) {
+  return {rows.data + row * rows.stride + column, rows.stride};
+}
+
+}  // namespace
+
+size_t attention_workspace(int64_t sequences, int64_t head_size, int threads) {
+  const int64_t scratch = aligned(AttentionTiles(head_size).floats() * 4);
+  return static_cast<size_t>(aligned((sequences + 1) * 8) + threads * scratch);
+}
+
+template <typename In, typename Out>
+void attention(const AttentionShape& shape, HeadRows<In> q, HeadRows<In> k, HeadRows<In> v,
+               const RelativePositions& relative, Out* out, float* log_sums, void* workspace,
+               ThreadPool& pool) {
+  const AttentionTiles tiles(shape.head_size);
+  int64_t* first_task = static_cast<int64_t*>(workspace);
+  first_task[0] = 0;
+  for (int64_t s = 0; s < shape.sequences; ++s) {
+    first_task[s + 1] = first_task[s] + SequenceTasks(shape, s).count();
+  }
+  char* scratch = static_cast<char*>(workspace) + aligned((shape.sequences + 1) * 8);
+  const int64_t scratch_size = aligned(tiles.floats() * 4);
+  const int64_t width = shape.heads * shape.head_size;
+  const auto attend = HONE_TARGET_FUNCTION(Attend<In, Out>);
+
+  pool.run(first_task[shape.sequences], [&](int64_t task, int worker) {
+    const int64_t* past = std::upper_bound(first_task, first_task + shape.sequences + 1, task);
+    const int64_t s = past - first_task - 1;
+    const SequenceTasks tasks(shape, s);
+    const int64_t within = task - first_task[s];
+    const int64_t first = within % tasks.blocks * AttentionTiles::kQueries;
+    const int64_t row = shape.q_offsets[s] + first;
+    const int64_t head_begin = within / tasks.blocks * tasks.group;
+    const int64_t head_end = std::min(shape.heads, head_begin + tasks.group);
+    for (int64_t head = head_begin; head < head_end; ++head) {
+      const int64_t column = head * shape.head_size;
+      AttentionBlock<In, Out> block{
+          .q = offset(q, row, column),
+          .k = offset(k, shape.k_offsets[s], column),
+          .v = offset(v, shape.k_offsets[s], column),
+          .queries = std::min(AttentionTiles::kQueries, tasks.queries - first),
+          .keys = tasks.keys,
+          .scale = shape.scale,
+          .relative = relative,
+          .first_position = first,
+          .out = out + row * width + column,
+          .out_stride = width,
+          .log_sums = log_sums ? log_sums + row * shape.heads + head : nullptr,
+          .log_sums_stride = shape.heads};
+      if (relative.q_positions) block.relative.q_positions += row;
+      attend(block, tiles, reinterpret_cast<float*>(scratch + worker * scratch_size));
+    }
+  });
+}
+
+template void attention(const AttentionShape&, HeadRows<float>, HeadRows<float>, HeadRows<float>,
+                        const RelativePositions&, float*, float*, void*, ThreadPool&);
+template void attention(const AttentionShape&, HeadRows<bf16>, HeadRows<bf16>, HeadRows<bf16>,
+                        const RelativePositions&, bf16*, float*, void*, ThreadPool&);
+template void attention(const AttentionShape&, HeadRows<bf16>, HeadRows<bf16>, HeadRows<bf16>,
+                        const RelativePositions&, float*, float*, void*, ThreadPool&);
+
+}  // namespace hone::kernels
+#endif

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels/cpu/attention.h"
+
+namespace hone::kernels {
+
+/// How attention is cut into tiles, and where a worker keeps them. Sizes follow from the head size
+/// alone, so that the order of a row's sums does too.
+struct AttentionTiles {
+  /// Queries a task: packing a tile of keys and values costs about as much as two rows of queries.
+  static constexpr int64_t kQueries = 128;
+  /// Columns of a packed panel, at most: two of the widest vectors.
+  static constexpr int64_t kPanel = 32;
+  /// Rows of queries that are multiplied at once, at most.
+  static constexpr int64_t kRows = 12;
+
+  explicit AttentionTiles(int64_t head_size)
+      : depth(head_size),
+        padded_depth((head_size + kPanel - 1) / kPanel * kPanel),
+        // Packed keys and values of a tile are 128 KB up to head size 64 and stay in L2.
+        keys(std::clamp<int64_t>(16384 / padded_depth / kPanel * kPanel, 2 * kPanel, 256)) {}
+
+  int64_t depth;
+  int64_t padded_depth;
+  int64_t keys;  ///< keys a tile
+
+  int64_t floats() const {
+    return keys * depth + keys * padded_depth + kQueries * (depth + padded_depth + 2) +
+           kRows * keys;
+  }
+};
+
+/// One worker's scratch.
+struct AttentionScratch {
+  AttentionScratch(const AttentionTiles& tiles, float* base)
+      : keys(base),
+        values(keys + tiles.keys * tiles.depth),
+        queries(values + tiles.keys * tiles.padded_depth),
+        sums(queries + AttentionTiles::kQueries * tiles.depth),
+        scores(sums + AttentionTiles::kQueries * tiles.padded_depth),
+        largest(scores + AttentionTiles::kRows * tiles.keys),
+        totals(largest + AttentionTiles::kQueries) {}
+
+  float* keys;     ///< transposed: panels of [depth, panel]
+  float* values;   ///< panels of [keys, panel], zeros beyond depth
+  float* queries;  ///< [queries, depth], scaled
+  float* sums;     ///< [queries, padded_depth]: of e^(score - largest) * value
+  float* scores;   ///< [rows, tile keys]
+  float* largest;  ///< [queries]
+  float* totals;   ///< [queries]: of e^(score - largest)
+};
+
+/// One head of some queries of one sequence: what a task does for each of its heads.
+template <typename In, typename Out>
+struct AttentionBlock {
+  HeadRows<In> q;  ///< the block's first query
+  HeadRows<In> k;  ///< the sequence's first key
+  HeadRows<In> v;
+  int64_t queries;
+  int64_t keys;
+  float scale;
+  RelativePositions relative;
+  int64_t first_position;  ///< of the first query, where relative.q_positions is null
+  Out* out;
+  int64_t out_stride;
+  float* log_sums;  ///< null, or the first query's; then one each log_sums_stride
+  int64_t log_sums_stride;
+};
+
+}  // namespace hone::kernels

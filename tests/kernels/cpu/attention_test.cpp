@@ -1,0 +1,265 @@
+#include "kernels/cpu/attention.h"
+
+#include <numeric>
+
+#include "device/memory.h"
+#include "kernels/cpu/kernel_test.h"
+
+namespace hone::kernels {
+namespace {
+
+struct Case {
+  std::vector<int32_t> k_lengths;
+  int64_t heads;
+  int64_t head_size;
+  std::vector<int32_t> q_lengths = {};  ///< empty: the same as k_lengths
+  float spread = 1.0f;                  ///< standard deviation of queries and keys
+};
+
+std::vector<int32_t> offsets_of(const std::vector<int32_t>& lengths) {
+  std::vector<int32_t> offsets{0};
+  for (const int32_t length : lengths) offsets.push_back(offsets.back() + length);
+  return offsets;
+}
+
+/// The inputs of one case: q, k and v lie beside one another in rows, as one product writes them.
+template <typename T>
+struct Inputs {
+  explicit Inputs(const Case& c)
+      : heads(c.heads),
+        depth(c.head_size),
+        k_offsets(offsets_of(c.k_lengths)),
+        q_offsets(c.q_lengths.empty() ? k_offsets : offsets_of(c.q_lengths)) {
+    const int64_t width = heads * depth;
+    q = random_values<T>(q_offsets.back() * width, 1, c.spread);
+    kv = random_values<T>(k_offsets.back() * 2 * width, 2, c.spread);
+  }
+  AttentionShape shape() const {
+    return {q_offsets.data(),
+            k_offsets.data(),
+            static_cast<int64_t>(k_offsets.size()) - 1,
+            heads,
+            depth,
+            1.0f / std::sqrt(float(depth))};
+  }
+  HeadRows<T> queries() const { return {q.data(), heads * depth}; }
+  HeadRows<T> keys() const { return {kv.data(), 2 * heads * depth}; }
+  HeadRows<T> values() const { return {kv.data() + heads * depth, 2 * heads * depth}; }
+  int64_t q_rows() const { return q_offsets.back(); }
+
+  int64_t heads, depth;
+  std::vector<int32_t> k_offsets, q_offsets;
+  std::vector<T> q, kv;
+};
+
+template <typename Out>
+struct Result {
+  std::vector<Out> out;
+  std::vector<float> log_sums;
+};
+
+template <typename Out, typename In>
+Result<Out> run(const Inputs<In>& in, ThreadPool& pool, const RelativePositions& relative = {}) {
+  Result<Out> result{std::vector<Out>(in.q_rows() * in.heads * in.depth),
+                     std::vector<float>(in.q_rows() * in.heads)};
+  const AttentionShape shape = in.shape();
+  Buffer workspace(attention_workspace(shape.sequences, shape.head_size, pool.size()));
+  std::memset(workspace.data(), 0xff, workspace.size());  // NaN: nothing unwritten may be read
+  attention(shape, in.queries(), in.keys(), in.values(), relative, result.out.data(),
+            result.log_sums.data(), workspace.data(), pool);
+  return result;
+}
+
+template <typename T>
+double dot(const T* a, const auto* b, int64_t count) {
+  double sum = 0;
+  for (int64_t i = 0; i < count; ++i) sum += double(to_float(a[i])) * double(to_float(b[i]));
+  return sum;
+}
+
+struct Expected {
+  std::vector<double> out;
+  std::vector<double> log_sums;
+};
+
+template <typename T>
+Expected reference(const Inputs<T>& in, const RelativePositions& relative = {}) {
+  Expected expected{std::vector<double>(in.q.size()),
+                    std::vector<double>(in.q_rows() * in.heads, -INFINITY)};
+  const int64_t depth = in.depth;
+  const double scale = in.shape().scale;
+  for (size_t s = 0; s + 1 < in.k_offsets.size(); ++s) {
+    const int64_t keys = in.k_offsets[s + 1] - in.k_offsets[s];
+    if (keys == 0) continue;
+    for (int64_t h = 0; h < in.heads; ++h) {
+      const T* k = in.keys().data + in.k_offsets[s] * in.keys().stride + h * depth;
+      const T* v = in.values().data + in.k_offsets[s] * in.values().stride + h * depth;
+      for (int64_t row = in.q_offsets[s]; row < in.q_offsets[s + 1]; ++row) {
+        const T* q = in.queries().data + row * in.queries().stride + h * depth;
+        const int64_t position =
+            relative.q_positions ? relative.q_positions[row] : row - in.q_offsets[s];
+        std::vector<double> scores(keys);
+        for (int64_t j = 0; j < keys; ++j) {
+          scores[j] = dot(q, k + j * in.keys().stride, depth);
+          if (relative.distances) {
+            const float* e = relative.distances + (position - j + relative.positions - 1) * depth;
+            scores[j] += dot(q, e, depth);
+            if (relative.with_keys) scores[j] += dot(k + j * in.keys().stride, e, depth);
+          }
+          scores[j] *= scale;
+        }
+        const double largest = *std::max_element(scores.begin(), scores.end());
+        double total = 0;
+        double* out = expected.out.data() + (row * in.heads + h) * depth;
+        for (int64_t j = 0; j < keys; ++j) {
+          const double weight = std::exp(scores[j] - largest);
+          total += weight;
+          for (int64_t i = 0; i < depth; ++i) {
+            out[i] += weight * to_float(v[j * in.values().stride + i]);
+          }
+        }
+        for (int64_t i = 0; i < depth; ++i) out[i] /= total;
+        expected.log_sums[row * in.heads + h] = largest + std::log(total);
+      }
+    }
+  }
+  return expected;
+}
+
+template <typename Out, typename In>
+void check(const Case& c) {
+  const Inputs<In> in(c);
+  const Expected expected = reference(in);
+  // A score's error grows with the scores; it moves the weights by as much, relatively.
+  const double score_error = 4e-7 * c.spread * c.spread * std::sqrt(double(c.head_size));
+  ThreadPool pool(2);
+  for_each_isa([&] {
+    const Result<Out> result = run<Out>(in, pool);
+    expect_close(result.out, expected.out, c.spread * (2e-6 + 4 * score_error));
+    for (size_t i = 0; i < expected.log_sums.size(); ++i) {
+      if (std::isinf(expected.log_sums[i])) {
+        ASSERT_EQ(result.log_sums[i], expected.log_sums[i]);
+      } else {
+        ASSERT_NEAR(result.log_sums[i], expected.log_sums[i],
+                    2e-6 + 4 * score_error + 2e-7 * std::abs(expected.log_sums[i]));
+      }
+    }
+  });
+}
+
+const std::vector<Case>& cases() {
+  static const std::vector<Case> all = {
+      {{1}, 1, 1},
+      {{2, 7, 1}, 3, 8},
+      {{15, 16, 17}, 2, 20},
+      {{31, 0, 33, 3}, 2, 32},
+      {{63, 64, 65}, 2, 64},
+      {{127, 128, 129}, 2, 64},
+      {{5, 80, 11}, 2, 80},
+      {{128, 256, 257}, 1, 128},
+      {{100, 65}, 1, 256},
+      {{255, 256, 257}, 1, 33},
+      {{512}, 2, 64},
+      {{}, 2, 64},
+      {{0}, 2, 64},
+      {{40, 300, 7, 0}, 2, 64, {1, 1, 1, 0}},    // the first token of each
+      {{40, 300, 7, 0}, 2, 32, {3, 140, 0, 2}},  // any number, also without keys
+      {{64, 513}, 1, 64, {}, 8.0f},              // scores in the hundreds
+  };
+  return all;
+}
+
+TEST(Attention, ValuesF32) {
+  for (const Case& c : cases()) {
+    SCOPED_TRACE(testing::PrintToString(c.k_lengths) + " d " + std::to_string(c.head_size));
+    check<float, float>(c);
+  }
+}
+TEST(Attention, ValuesBf16) {
+  for (const Case& c : cases()) {
+    SCOPED_TRACE(testing::PrintToString(c.k_lengths) + " d " + std::to_string(c.head_size));
+    check<bf16, bf16>(c);
+    check<float, bf16>(c);
+  }
+}
+TEST(Attention, LongestSequence) { check<float, float>({{2048}, 1, 64}); }
+
+TEST(Attention, RelativePositions) {
+  for (const bool with_keys : {false, true}) {
+    for (const int64_t depth : {int64_t{20}, int64_t{64}}) {
+      const Inputs<float> in(Case{{7, 130, 1}, 2, depth});
+      const std::vector<float> table = random_values<float>((2 * 160 - 1) * depth, 5);
+      const RelativePositions relative{table.data(), 160, with_keys, nullptr};
+      const Expected expected = reference(in, relative);
+      ThreadPool pool(2);
+      for_each_isa([&] { expect_close(run<float>(in, pool, relative).out, expected.out, 2e-5); });
+    }
+  }
+}
+
+TEST(Attention, RelativePositionsOfChosenQueries) {
+  const Inputs<bf16> in(Case{{9, 300}, 2, 32, {2, 1}});
+  const std::vector<float> table = random_values<float>((2 * 300 - 1) * 32, 5);
+  const std::vector<int32_t> positions = {8, 0, 299};
+  const RelativePositions relative{table.data(), 300, true, positions.data()};
+  const Expected expected = reference(in, relative);
+  ThreadPool pool(1);
+  for_each_isa([&] { expect_close(run<float>(in, pool, relative).out, expected.out, 2e-5); });
+}
+
+/// Sequence `s` of `in` by itself, of its queries only those from `first` on.
+template <typename T>
+Inputs<T> alone(const Inputs<T>& in, size_t s, int32_t first) {
+  Inputs<T> one = in;
+  const int64_t width = in.heads * in.depth;
+  one.k_offsets = {0, in.k_offsets[s + 1] - in.k_offsets[s]};
+  one.q_offsets = {0, in.q_offsets[s + 1] - in.q_offsets[s] - first};
+  one.q.assign(in.q.begin() + (in.q_offsets[s] + first) * width,
+               in.q.begin() + in.q_offsets[s + 1] * width);
+  one.kv.assign(in.kv.begin() + in.k_offsets[s] * 2 * width,
+                in.kv.begin() + in.k_offsets[s + 1] * 2 * width);
+  return one;
+}
+
+template <typename T>
+void check_batch_invariance() {
+  const Inputs<T> in(Case{{7, 128, 1, 300, 13, 64, 25}, 3, 64});
+  const int64_t width = in.heads * in.depth;
+  for_each_isa([&] {
+    ThreadPool one_thread(1);
+    const Result<T> together = run<T>(in, one_thread);
+    for (const int threads : {2, 3}) {
+      ThreadPool pool(threads);
+      const Result<T> again = run<T>(in, pool);
+      EXPECT_TRUE(same_bits(again.out.data(), together.out.data(), again.out.size()));
+      EXPECT_TRUE(
+          same_bits(again.log_sums.data(), together.log_sums.data(), again.log_sums.size()));
+    }
+    for (size_t s = 0; s + 1 < in.k_offsets.size(); ++s) {
+      for (const int32_t first : {0, in.q_offsets[s + 1] - in.q_offsets[s] - 1}) {
+        const Result<T> single = run<T>(alone(in, s, first), one_thread);
+        const T* same = together.out.data() + (in.q_offsets[s] + first) * width;
+        EXPECT_TRUE(same_bits(single.out.data(), same, single.out.size()))
+            << "sequence " << s << " from query " << first;
+      }
+    }
+  });
+}
+TEST(Attention, BatchInvarianceF32) { check_batch_invariance<float>(); }
+TEST(Attention, BatchInvarianceBf16) { check_batch_invariance<bf16>(); }
+
+TEST(Attention, NanReachesItsOwnQueriesOnly) {
+  Inputs<float> in(Case{{5, 20}, 2, 16});
+  in.kv[0] = std::bit_cast<float>(0x7fffffffu);  // a key of the first sequence's first head
+  ThreadPool pool(1);
+  for_each_isa([&] {
+    const Result<float> result = run<float>(in, pool);
+    for (size_t i = 0; i < result.out.size(); ++i) {
+      const bool first_head_of_first = i / 32 < 5 && i % 32 < 16;
+      ASSERT_EQ(std::isnan(result.out[i]), first_head_of_first) << "at " << i;
+    }
+  });
+}
+
+}  // namespace
+}  // namespace hone::kernels
