@@ -1,0 +1,68 @@
+#include "models/batch.h"
+
+#include "base/error.h"
+
+namespace hone::models {
+
+void Batch::clear() {
+  for (auto* array : {&ids_, &types_, &positions_, &places_, &reads_, &read_places_})
+    array->clear();
+  offsets_.assign(1, 0);
+  read_offsets_.assign(1, 0);
+}
+
+void Batch::add(std::span<const int32_t> ids, std::span<const int32_t> types) {
+  const auto length = static_cast<int64_t>(ids.size());
+  if (length < 1 || length > config_.max_tokens()) {
+    fail(ErrorKind::usage, "a sequence of {} tokens; the model takes 1 to {}", length,
+         config_.max_tokens());
+  }
+  for (size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] < 0 || ids[i] >= config_.vocab_size) {
+      fail(ErrorKind::usage, "token id {} is outside the model's {} embeddings", ids[i],
+           config_.vocab_size);
+    }
+    const int32_t type = types.empty() ? 0 : types[i];
+    if (config_.type_vocab_size > 0 && (type < 0 || type >= config_.type_vocab_size)) {
+      fail(ErrorKind::usage, "token type {} is outside the model's {}", type,
+           config_.type_vocab_size);
+    }
+  }
+  reads_.push_back(static_cast<int32_t>(ids_.size()));
+  read_places_.push_back(0);
+  auto counted = static_cast<int32_t>(config_.pad_id);
+  for (size_t i = 0; i < ids.size(); ++i) {
+    ids_.push_back(ids[i]);
+    types_.push_back(types.empty() ? 0 : types[i]);
+    places_.push_back(static_cast<int32_t>(i));
+    const bool pad = ids[i] == config_.pad_id;
+    if (!config_.positions_skip_pad) {
+      positions_.push_back(static_cast<int32_t>(i));
+    } else {
+      positions_.push_back(pad ? static_cast<int32_t>(config_.pad_id) : ++counted);
+    }
+  }
+  offsets_.push_back(static_cast<int32_t>(ids_.size()));
+  read_offsets_.push_back(static_cast<int32_t>(reads_.size()));
+}
+
+Extents Batch::extents() const {
+  Extents extents;
+  extents[Axis::tokens] = tokens();
+  extents[Axis::sequences] = sequences();
+  extents[Axis::reads] = static_cast<int64_t>(reads_.size());
+  return extents;
+}
+
+void Batch::bind(const EncoderInputs& inputs, Execution& execution) const {
+  execution.bind(inputs.ids, ids_.data());
+  execution.bind(inputs.types, types_.data());
+  execution.bind(inputs.positions, positions_.data());
+  execution.bind(inputs.packing.offsets, offsets_.data());
+  execution.bind(inputs.packing.places, places_.data());
+  execution.bind(inputs.packing.reads, reads_.data());
+  execution.bind(inputs.packing.read_offsets, read_offsets_.data());
+  execution.bind(inputs.packing.read_places, read_places_.data());
+}
+
+}  // namespace hone::models

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "models/config.h"
+#include "models/encoder.h"
+#include "plan/execution.h"
+
+namespace hone::models {
+
+/// Sequences packed one behind the other: nothing is stored or computed for padding.
+class Batch {
+ public:
+  explicit Batch(const EncoderConfig& config) : config_(config) { clear(); }
+
+  void clear();
+  /// Appends one sequence. It must not be empty nor longer than config.max_tokens(); an id or type
+  /// out of range is an error that names it. `types` may be empty: all 0.
+  void add(std::span<const int32_t> ids, std::span<const int32_t> types = {});
+
+  int64_t sequences() const { return static_cast<int64_t>(offsets_.size()) - 1; }
+  int64_t tokens() const { return static_cast<int64_t>(ids_.size()); }
+  Extents extents() const;
+  void bind(const EncoderInputs& inputs, Execution& execution) const;
+
+ private:
+  const EncoderConfig& config_;
+  std::vector<int32_t> ids_;
+  std::vector<int32_t> types_;
+  std::vector<int32_t> positions_;
+  std::vector<int32_t> places_;
+  std::vector<int32_t> offsets_;
+  std::vector<int32_t> reads_;
+  std::vector<int32_t> read_offsets_;
+  std::vector<int32_t> read_places_;
+};
+
+}  // namespace hone::models

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "tensor/dtype.h"
+
+namespace hone::models {
+
+struct ConvertOptions {
+  DType dtype = DType::f32;      ///< of every floating tensor
+  uint64_t max_shard_bytes = 0;  ///< 0: one file
+};
+
+struct Converted {
+  int64_t tensors = 0;
+  uint64_t bytes = 0;
+};
+
+/// Writes the model of `folder` (any container) as a complete Hugging Face folder with
+/// safetensors weights in the asked dtype: config and tokenizer files come along, old norm names
+/// (gamma, beta) become today's. The folder `to` must not exist or be empty, and appears complete
+/// or not at all.
+Converted convert_folder(const std::string& folder, const std::string& to,
+                         const ConvertOptions& options);
+
+}  // namespace hone::models

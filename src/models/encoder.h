@@ -1,0 +1,77 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "models/config.h"
+#include "models/family.h"
+#include "nn/transformer_layer.h"
+#include "ops/embedding.h"
+#include "ops/pooling.h"
+
+namespace hone::models {
+
+/// What a plan gives for a batch.
+enum class Output {
+  logits,     ///< [sequences, labels]
+  embedding,  ///< [sequences, hidden], pooled
+  hidden,     ///< [tokens, hidden], the last layer
+};
+
+struct OutputOptions {
+  Output output = Output::logits;
+  ops::Pooling pooling = ops::Pooling::mean;  ///< of Output::embedding
+  bool normalize = false;                     ///< of Output::embedding
+};
+
+/// The arrays that a run binds; all int32.
+struct EncoderInputs {
+  Value ids;
+  Value types;
+  Value positions;
+  nn::Packing packing;
+};
+
+/// A recorded forward pass.
+struct Forward {
+  Plan plan;
+  EncoderInputs inputs;
+  Value output;  ///< fp32
+};
+
+/// An encoder of one of the families, with its classification head where `with_head`. One
+/// definition for every batch: nothing in it knows a token count.
+class Encoder {
+ public:
+  /// `dtype` is that of the products; embeddings are kept in it too, norms and the head in fp32.
+  Encoder(EncoderConfig config, DType dtype, Isa isa, bool with_head);
+
+  const EncoderConfig& config() const { return config_; }
+  const Family& family() const { return family_; }
+  DType dtype() const { return dtype_; }
+  bool has_head() const { return head_.has_value(); }
+  nn::Parameters& parameters() { return parameters_; }
+  const nn::Parameters& parameters() const { return parameters_; }
+
+  /// The forward pass as a plan. Where only first tokens are read, the last layer runs for them
+  /// alone.
+  Forward record(const OutputOptions& options) const;
+
+ private:
+  struct Head {
+    nn::Linear dense;
+    nn::Linear out;
+  };
+
+  EncoderConfig config_;
+  const Family& family_;
+  DType dtype_;
+  nn::Parameters parameters_;
+  ops::EmbeddingWeights embeddings_;
+  std::optional<nn::Linear> projection_;
+  std::vector<nn::TransformerLayer> layers_;
+  std::vector<size_t> order_;  ///< which of layers_ runs, first to last
+  std::optional<Head> head_;
+};
+
+}  // namespace hone::models

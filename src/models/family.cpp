@@ -1,0 +1,29 @@
+#include "models/family.h"
+
+#include "base/error.h"
+
+namespace hone::models {
+
+std::array<const Family*, 5> families() {
+  return {&kBert, &kRoberta, &kXlmRoberta, &kDistilBert, &kAlbert};
+}
+
+const Family& find_family(const JsonFields& fields) {
+  const std::string name = fields.string("model_type");
+  std::string known;
+  for (const Family* family : families()) {
+    if (name == family->model_type) return *family;
+    known += (known.empty() ? "" : ", ") + std::string(family->model_type);
+  }
+  fail(ErrorKind::unsupported, "{}: model_type: unknown architecture {}; known are {}",
+       fields.file(), quote(name), known);
+}
+
+const Family& family_of(const EncoderConfig& config) {
+  for (const Family* family : families()) {
+    if (config.model_type == family->model_type) return *family;
+  }
+  fail(ErrorKind::internal, "no family {}", quote(config.model_type));
+}
+
+}  // namespace hone::models

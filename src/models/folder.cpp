@@ -1,0 +1,116 @@
+#include "models/folder.h"
+
+#include <array>
+
+#include "base/error.h"
+#include "base/file.h"
+
+namespace hone::models {
+namespace {
+
+constexpr uint64_t kMaxConfigBytes = 16 << 20;
+
+Json load_json(const std::string& path) {
+  return parse_json(read_file(path, kMaxConfigBytes), path);
+}
+
+ops::Pooling read_pooling(const std::string& file) {
+  struct Row {
+    const char* field;
+    std::optional<ops::Pooling> pooling;
+  };
+  static constexpr std::array<Row, 6> kRows = {{{"pooling_mode_cls_token", ops::Pooling::cls},
+                                                {"pooling_mode_mean_tokens", ops::Pooling::mean},
+                                                {"pooling_mode_max_tokens", ops::Pooling::max},
+                                                {"pooling_mode_mean_sqrt_len_tokens", {}},
+                                                {"pooling_mode_weightedmean_tokens", {}},
+                                                {"pooling_mode_lasttoken", {}}}};
+  const Json json = load_json(file);
+  const JsonFields fields(json, file);
+  std::optional<ops::Pooling> found;
+  for (const Row& row : kRows) {
+    if (!fields.boolean(row.field, false)) continue;
+    if (!row.pooling) fields.fail_field(row.field, "this pooling is not supported");
+    if (found) fields.fail_field(row.field, "several poolings side by side are not supported");
+    found = row.pooling;
+  }
+  if (fields.has("pooling_mode")) {
+    const std::string mode = fields.string("pooling_mode");
+    if (mode == "cls") return ops::Pooling::cls;
+    if (mode == "mean") return ops::Pooling::mean;
+    if (mode == "max") return ops::Pooling::max;
+    fields.fail_field("pooling_mode", "expected cls, mean or max");
+  }
+  if (!found) fail(ErrorKind::bad_file, "{}: names no pooling", file);
+  return *found;
+}
+
+/// A path of modules.json stays inside its folder.
+std::string inside(const std::string& folder, const std::string& path, const std::string& file) {
+  if (path.empty()) return folder;
+  if (path.front() == '/' || path.find("..") != std::string::npos) {
+    fail(ErrorKind::bad_file, "{}: path: leaves the folder, got {}", file, quote(path));
+  }
+  return folder + "/" + path;
+}
+
+void read_sentence_modules(const std::string& folder, ModelFolder& model) {
+  const std::string file = folder + "/modules.json";
+  const Json modules = load_json(file);
+  if (!modules.is_array()) fail(ErrorKind::bad_file, "{}: expected a list of modules", file);
+  SentencePooling sentence;
+  bool pooled = false;
+  for (size_t i = 0; i < modules.size(); ++i) {
+    const JsonFields module(modules[i], file, std::to_string(i));
+    const std::string type = module.string("type");
+    const std::string path = inside(folder, module.string("path", std::string()), file);
+    if (type.ends_with(".Transformer")) {
+      model.path = path;
+    } else if (type.ends_with(".Pooling")) {
+      sentence.pooling = read_pooling(path + "/config.json");
+      pooled = true;
+    } else if (type.ends_with(".Normalize")) {
+      sentence.normalize = true;
+    } else {
+      module.fail_field("type", "this module is not supported");
+    }
+  }
+  if (pooled) model.sentence = sentence;
+}
+
+void read_sentence_length(const std::string& folder, ModelFolder& model) {
+  static constexpr std::array kNames = {"sentence_bert_config.json", "sentence_roberta_config.json",
+                                        "sentence_distilbert_config.json",
+                                        "sentence_albert_config.json",
+                                        "sentence_xlm-roberta_config.json"};
+  for (const char* name : kNames) {
+    const std::string file = folder + "/" + name;
+    if (!file_exists(file)) continue;
+    const Json json = load_json(file);
+    const JsonFields fields(json, file);
+    if (fields.has("max_seq_length")) {
+      model.sentence_length = fields.integer("max_seq_length", 1, 1 << 20);
+    }
+    if (fields.boolean("do_lower_case", false)) {
+      fields.fail_field("do_lower_case", "lower-casing outside the tokenizer is not supported");
+    }
+    return;
+  }
+}
+
+}  // namespace
+
+ModelFolder open_model_folder(const std::string& path) {
+  ModelFolder model;
+  model.path = path;
+  if (file_exists(path + "/modules.json")) {
+    read_sentence_modules(path, model);
+    read_sentence_length(model.path, model);
+  }
+  const std::string file = model.path + "/config.json";
+  model.config_json = load_json(file);
+  model.config = read_config(model.config_json, file);
+  return model;
+}
+
+}  // namespace hone::models

@@ -1,0 +1,28 @@
+#include "models/family.h"
+
+namespace hone::models {
+namespace {
+
+EncoderConfig read_roberta(const JsonFields& fields) {
+  EncoderConfig config = read_bert_fields(fields);
+  config.pad_id = fields.integer("pad_token_id", 0, kMaxVocabulary, 1);
+  config.positions_skip_pad = true;
+  return config;
+}
+
+Family roberta(std::string_view model_type) {
+  Family family = kBert;
+  family.model_type = model_type;
+  family.prefix = "roberta.";
+  family.read_config = read_roberta;
+  family.names.head_dense = "classifier.dense";
+  family.names.head_out = "classifier.out_proj";
+  return family;
+}
+
+}  // namespace
+
+const Family kRoberta = roberta("roberta");
+const Family kXlmRoberta = roberta("xlm-roberta");
+
+}  // namespace hone::models

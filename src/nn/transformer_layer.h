@@ -1,0 +1,63 @@
+#pragma once
+
+#include <string>
+
+#include "nn/layer_norm.h"
+#include "nn/linear.h"
+#include "ops/attention.h"
+
+namespace hone::nn {
+
+struct TransformerSizes {
+  int64_t hidden;
+  int64_t heads;
+  int64_t intermediate;
+  kernels::Activation activation;
+  double eps;
+  DType dtype;  ///< of the products and of the activations between them
+};
+
+/// Checkpoint names of a layer's modules.
+struct TransformerNames {
+  std::string query, key, value, distance, attention_out, attention_norm;
+  std::string feed_in, feed_out, feed_norm;
+};
+
+/// Where a packed batch's sequences lie.
+struct Packing {
+  Value offsets;       ///< int32, one more than sequences
+  Value places;        ///< int32 [tokens, 1], place of a token within its sequence
+  Value reads;         ///< int32 [reads, 1], the rows that are read of the last layer
+  Value read_offsets;  ///< int32, one more than sequences
+  Value read_places;   ///< int32 [reads, 1]
+};
+
+/// An encoder layer with its norms behind the residual sums, as BERT's are.
+/// Queries have a matrix of their own beside the stacked keys and values, so that the last layer
+/// can run them for the read rows alone.
+class TransformerLayer {
+ public:
+  /// `positions` > 0 declares a table of distances.
+  TransformerLayer(Parameters& parameters, const TransformerNames& names,
+                   const TransformerSizes& sizes, int64_t positions, bool distances_with_keys);
+
+  /// All tokens.
+  Value all(Plan& plan, Value x, const Packing& packing, DType out) const;
+  /// The read rows alone: [reads, hidden].
+  Value read(Plan& plan, Value x, const Packing& packing, DType out) const;
+
+ private:
+  Value finish(Plan& plan, const ops::AttentionInputs& inputs, Value residual, DType out) const;
+
+  TransformerSizes sizes_;
+  Linear query_;
+  Linear key_value_;
+  Linear attention_out_;
+  LayerNorm attention_norm_;
+  Linear feed_in_;
+  Linear feed_out_;
+  LayerNorm feed_norm_;
+  ops::RelativePositions relative_;
+};
+
+}  // namespace hone::nn

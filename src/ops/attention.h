@@ -1,0 +1,27 @@
+#pragma once
+
+#include "plan/plan.h"
+
+namespace hone::ops {
+
+/// Embeddings of the distance between query and key: [2 * positions - 1, head size], fp32.
+struct RelativePositions {
+  Weight table;            ///< absent: none
+  bool with_keys = false;  ///< relative_key_query: the key meets the distance too
+};
+
+struct AttentionInputs {
+  Value q;          ///< [query rows, hidden]
+  Value kv;         ///< [tokens, 2 * hidden]: keys, then values
+  Value q_offsets;  ///< int32, one more than sequences: which query rows a sequence has
+  Value offsets;    ///< int32, one more than sequences: which key rows a sequence has
+  /// int32 [query rows, 1], the place of a query within its sequence; needed with distances alone.
+  Value q_places;
+  int64_t heads = 1;
+};
+
+/// Bidirectional attention within each packed sequence, scaled by 1/sqrt(head size):
+/// [query rows, hidden] in q's dtype.
+Value attention(Plan& plan, const AttentionInputs& inputs, const RelativePositions& relative = {});
+
+}  // namespace hone::ops

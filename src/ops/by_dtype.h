@@ -1,0 +1,21 @@
+#pragma once
+
+#include "base/error.h"
+#include "tensor/dtype.h"
+
+namespace hone::ops {
+
+/// Calls body with a value of the storage type of `dtype`: fp32 or bf16.
+template <typename Body>
+void by_dtype(DType dtype, const Body& body) {
+  switch (dtype) {
+    case DType::f32:
+      return body(float{});
+    case DType::bf16:
+      return body(bf16{});
+    default:
+      fail(ErrorKind::internal, "no kernel for activations in {}", dtype_name(dtype));
+  }
+}
+
+}  // namespace hone::ops
