@@ -1,23 +1,25 @@
 #include "kernels/cpu/gemm.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "kernels/cpu/gemm_kernel.h"
 
 // Rows of A are cut into tiles of at most kernel->tile_rows, tiles into blocks, and the panels of
-// the weight into chunks; a task is one block by one chunk. A worker packs a block of A when its
-// first task of that block comes. Inside a task k is cut into slices, so that a slice of the block
-// stays in the L2 cache while the chunk's panels pass by; partial sums wait in the worker's
-// scratch. None of this changes a bit: every element of C is one chain of fused multiply-adds along
-// k.
+// the weight into chunks; a task is one block by one chunk. Inside a task k is cut into slices;
+// partial sums wait in the worker's scratch. None of this changes a bit: every element of C is one
+// chain of multiply-adds along k.
+//
+// A is read where it is. Rows that the kernel cannot read so, or not fast, are first copied by
+// each worker that needs them.
 
 namespace hone::kernels {
 namespace {
 
-constexpr int64_t kSliceDepth = 768;
-constexpr int64_t kBlockRows = 112;
-constexpr int64_t kTasksPerWorker = 4;
+constexpr int64_t kBlockRows = 128;  // by 768 fp32: under half of an L2 cache of 1 MB
+constexpr int64_t kTasksPerWorker = 16;
 constexpr size_t kCacheLine = 64;
+constexpr size_t kCacheWay = 4096;  // rows this far apart fall on one set of the L1 cache
 
 struct Cut {
   int64_t begin, end;
@@ -28,67 +30,83 @@ Cut part(int64_t total, int64_t parts, int64_t index) {
   return {index * total / parts, (index + 1) * total / parts};
 }
 
+const GemmKernel& kernel_of(const PackedMatrix& matrix) {
+  if (matrix.dtype == DType::bf16 && matrix.isa == Isa::amx) return *gemm_amx_kernel();
+  if (matrix.dtype == DType::bf16 && matrix.isa == Isa::avx512_bf16) return *gemm_bf16_kernel();
+  return *gemm_f32_kernel(matrix.isa, matrix.dtype);
+}
+
 struct Blocking {
-  const GemmKernel* kernel;
-  int64_t width;   // of a panel
-  int64_t panels;  // of the weight
-  int64_t depth;   // k, rounded up
-  int64_t slices;  // of k
-  int64_t tiles;   // of rows
-  int64_t blocks;  // of tiles
-  int64_t chunks;  // of panels
-  int64_t block_tiles() const { return ceil_div(tiles, blocks); }
-  size_t tile_bytes() const {
-    return static_cast<size_t>(round_up(kernel->tile_rows, kernel->row_unit) * depth) *
-           kernel->a_size;
+  const GemmKernel& kernel;
+  bool copy_all = false;   // of A; otherwise only a last tile that is no whole unit of rows
+  int64_t width = 0;       // of a panel
+  int64_t panels = 0;      // of the weight
+  int64_t depth = 0;       // k, rounded up
+  int64_t slices = 0;      // of k
+  int64_t units = 0;       // of rows
+  int64_t tiles = 0;       // of units
+  int64_t most_tiles = 0;  // of a block
+  int64_t blocks = 0;      // of tiles
+  int64_t chunks = 0;      // of panels
+
+  Blocking(const GemmArgs& args, int threads);
+
+  /// Between rows of copied A: whole cache lines, and no two neighbours on one set of the cache.
+  int64_t copy_stride() const {
+    const int64_t line = static_cast<int64_t>(kCacheLine / kernel.a_size);
+    return round_up(depth, line) + line;
   }
   int64_t sums_size() const {  // of one tile by one panel
-    return round_up(kernel->tile_rows, kernel->row_unit) * width;
+    return round_up(kernel.tile_rows, kernel.row_unit) * width;
   }
-  size_t packed_bytes(int64_t block_tiles) const {
-    return static_cast<size_t>(
-        round_up(static_cast<int64_t>(tile_bytes()) * block_tiles, kCacheLine));
+  size_t copy_bytes() const {
+    if (!copy_all && kernel.row_unit == 1) return 0;
+    const int64_t copied_tiles = copy_all ? std::min(tiles, most_tiles) : 1;
+    return static_cast<size_t>(copied_tiles * kernel.tile_rows * copy_stride()) * kernel.a_size;
   }
-  size_t worker_bytes(int64_t block_tiles) const {
-    const int64_t waiting = slices == 1 ? 1 : block_tiles * ceil_div(panels, chunks);
-    return kCacheLine + packed_bytes(block_tiles) +
-           static_cast<size_t>(waiting * sums_size()) * sizeof(float);
+  size_t worker_bytes() const {
+    const int64_t waiting =
+        slices == 1 ? 1 : std::min(tiles, most_tiles) * ceil_div(panels, chunks);
+    return kCacheLine + copy_bytes() + static_cast<size_t>(waiting * sums_size()) * sizeof(float);
   }
 };
 
-int64_t most_block_tiles(const GemmKernel& kernel) {
-  return std::max<int64_t>(1, kBlockRows / kernel.tile_rows);
-}
-
-Blocking block(const GemmArgs& args, int threads) {
+Blocking::Blocking(const GemmArgs& args, int threads) : kernel(kernel_of(*args.b)) {
   const PackedMatrix& b = *args.b;
-  Blocking cut{};
-  cut.kernel = gemm_kernel(b.isa, b.dtype);
-  cut.width = panel_rows(b.isa);
-  cut.panels = ceil_div(b.n, cut.width);
-  cut.depth = packed_depth(b.dtype, b.k);
-  cut.slices = std::max<int64_t>(1, ceil_div(cut.depth, kSliceDepth));
-  cut.tiles = ceil_div(args.m, cut.kernel->tile_rows);
-  cut.blocks = std::max<int64_t>(1, ceil_div(cut.tiles, most_block_tiles(*cut.kernel)));
-  const int64_t wanted_tasks = threads == 1 ? 1 : threads * kTasksPerWorker;
-  cut.chunks =
-      std::clamp<int64_t>(ceil_div(wanted_tasks, cut.blocks), 1, std::max<int64_t>(1, cut.panels));
-  return cut;
+  const size_t size = dtype_size(args.a_dtype);
+  copy_all = size != kernel.a_size || b.k % kernel.k_unit != 0 ||
+             static_cast<size_t>(args.lda) * size % kCacheWay == 0;
+  width = panel_rows(b.isa);
+  panels = ceil_div(b.n, width);
+  depth = packed_depth(b.dtype, b.k);
+  slices = std::max<int64_t>(1, ceil_div(depth, kernel.slice));
+  units = ceil_div(args.m, kernel.row_unit);
+  tiles = ceil_div(units, kernel.tile_rows / kernel.row_unit);
+  most_tiles = kBlockRows / kernel.tile_rows;
+  blocks = std::max<int64_t>(1, ceil_div(tiles, most_tiles));
+  const int64_t wanted = ceil_div(threads == 1 ? 1 : threads * kTasksPerWorker, blocks);
+  const int64_t chunk_panels = std::max<int64_t>(1, panels / wanted);
+  chunks = std::max<int64_t>(1, ceil_div(panels, chunk_panels));
 }
 
 /// One worker's share of the workspace.
 struct Scratch {
-  int64_t* packed_block;  // which block of A `packed` holds, or -1
-  std::byte* packed;
+  int64_t* copied_block;  // the block of A whose rows `copy` holds, or -1
+  std::byte* copy;
   float* sums;
 };
 
 Scratch scratch_of(const Blocking& cut, void* workspace, int worker) {
-  auto* base = static_cast<std::byte*>(workspace) +
-               cut.worker_bytes(cut.block_tiles()) * static_cast<size_t>(worker);
+  auto* base =
+      static_cast<std::byte*>(workspace) + cut.worker_bytes() * static_cast<size_t>(worker);
   return {reinterpret_cast<int64_t*>(base), base + kCacheLine,
-          reinterpret_cast<float*>(base + kCacheLine + cut.packed_bytes(cut.block_tiles()))};
+          reinterpret_cast<float*>(base + kCacheLine + cut.copy_bytes())};
 }
+
+struct Rows {
+  const std::byte* a;
+  int64_t lda;
+};
 
 struct Task {
   const GemmArgs& args;
@@ -97,72 +115,118 @@ struct Task {
   Cut panels;
   Scratch scratch;
 
-  Cut rows(int64_t tile) const { return part(args.m, cut.tiles, tile); }
-  std::byte* packed(int64_t tile) const {
-    return scratch.packed + cut.tile_bytes() * static_cast<size_t>(tile - tiles.begin);
+  Cut rows(int64_t tile) const {
+    const Cut units = part(cut.units, cut.tiles, tile);
+    return {units.begin * cut.kernel.row_unit, std::min(units.end * cut.kernel.row_unit, args.m)};
+  }
+  const std::byte* row_of_a(int64_t row) const {
+    return static_cast<const std::byte*>(args.a) +
+           static_cast<size_t>(row * args.lda) * dtype_size(args.a_dtype);
+  }
+  bool is_copied(int64_t tile) const {
+    return cut.copy_all || rows(tile).size() % cut.kernel.row_unit != 0;
+  }
+  std::byte* copy_of(int64_t tile) const {
+    const int64_t index = cut.copy_all ? tile - tiles.begin : 0;
+    return scratch.copy + static_cast<size_t>(index * cut.kernel.tile_rows * cut.copy_stride()) *
+                              cut.kernel.a_size;
+  }
+  Rows operand(int64_t tile) const {
+    if (is_copied(tile)) return {copy_of(tile), cut.copy_stride()};
+    return {row_of_a(rows(tile).begin), args.lda};
   }
 
-  void pack() const {
-    const size_t size = dtype_size(args.a_dtype);
+  void copy_tile(int64_t tile) const {
+    const Cut r = rows(tile);
+    const size_t size = cut.kernel.a_size;
+    const size_t stride = static_cast<size_t>(cut.copy_stride()) * size;
+    const size_t used = static_cast<size_t>(args.b->k) * size;
+    const size_t filled = static_cast<size_t>(cut.depth) * size;
+    std::byte* to = copy_of(tile);
+    for (int64_t row = r.begin; row < r.end; ++row, to += stride) {
+      cut.kernel.copy_row(row_of_a(row), args.b->k, to);
+      std::memset(to + used, 0, filled - used);
+    }
+    for (int64_t row = r.size(); row % cut.kernel.row_unit != 0; ++row, to += stride) {
+      std::memset(to, 0, filled);
+    }
+  }
+
+  void copy() const {
+    for (int64_t tile = tiles.begin; tile < tiles.end; ++tile) {
+      if (is_copied(tile)) copy_tile(tile);
+    }
+  }
+
+  /// C's lines are fetched while the tile is multiplied; the sums come to them all at once.
+  void prefetch_c(const Cut& r, int64_t column) const {
+    const size_t size = dtype_size(args.c_dtype);
+    const auto* c = static_cast<const std::byte*>(args.c) +
+                    static_cast<size_t>(r.begin * args.ldc + column) * size;
+    for (int64_t row = r.begin; row < r.end; ++row) {
+      __builtin_prefetch(c, 1);
+      __builtin_prefetch(c + kCacheLine, 1);
+      c += static_cast<size_t>(args.ldc) * size;
+    }
+  }
+
+  void multiply(int64_t slice, int64_t panel, GemmFinish finish) const {
+    const GemmKernel& kernel = cut.kernel;
+    const Cut k = {slice * kernel.slice, std::min((slice + 1) * kernel.slice, cut.depth)};
+    const bool last = slice + 1 == cut.slices;
+    const int64_t column = panel * cut.width;
+    const auto* b =
+        static_cast<const std::byte*>(args.b->data) +
+        static_cast<size_t>((panel * cut.depth + k.begin) * cut.width) * dtype_size(args.b->dtype);
+    float* sums = scratch.sums;
+    if (cut.slices > 1) sums += (panel - panels.begin) * tiles.size() * cut.sums_size();
     for (int64_t tile = tiles.begin; tile < tiles.end; ++tile) {
       const Cut r = rows(tile);
-      const auto* a =
-          static_cast<const std::byte*>(args.a) + static_cast<size_t>(r.begin * args.lda) * size;
-      cut.kernel->pack_a(a, args.lda, r.size(), args.b->k, packed(tile));
+      const Rows from = operand(tile);
+      if (last) prefetch_c(r, column);
+      kernel.multiply(r.size(), from.a + static_cast<size_t>(k.begin) * kernel.a_size, from.lda, b,
+                      k.size(), slice > 0, sums);
+      if (last) {
+        finish(args, {r.begin, column, r.size(), std::min(cut.width, args.b->n - column), sums});
+      }
+      if (cut.slices > 1) sums += cut.sums_size();
     }
   }
 
-  void multiply(int64_t slice, GemmFinish finish) const {
-    const Cut k = {slice * kSliceDepth, std::min((slice + 1) * kSliceDepth, cut.depth)};
-    const size_t b_size = dtype_size(args.b->dtype);
-    for (int64_t panel = panels.begin; panel < panels.end; ++panel) {
-      const auto* b = static_cast<const std::byte*>(args.b->data) +
-                      static_cast<size_t>((panel * cut.depth + k.begin) * cut.width) * b_size;
-      for (int64_t tile = tiles.begin; tile < tiles.end; ++tile) {
-        const Cut r = rows(tile);
-        const size_t packed_rows = static_cast<size_t>(round_up(r.size(), cut.kernel->row_unit));
-        const std::byte* a =
-            packed(tile) + static_cast<size_t>(k.begin) * packed_rows * cut.kernel->a_size;
-        float* sums = scratch.sums;
-        if (cut.slices > 1) {
-          sums += ((panel - panels.begin) * tiles.size() + tile - tiles.begin) * cut.sums_size();
-        }
-        cut.kernel->multiply(r.size(), a, b, k.size(), slice > 0, sums);
-        if (slice + 1 == cut.slices) {
-          const int64_t column = panel * cut.width;
-          finish(args, {r.begin, column, r.size(), std::min(cut.width, args.b->n - column), sums});
-        }
+  void run(GemmFinish finish) const {
+    if (cut.kernel.begin) cut.kernel.begin();
+    for (int64_t slice = 0; slice < cut.slices; ++slice) {
+      for (int64_t panel = panels.begin; panel < panels.end; ++panel) {
+        multiply(slice, panel, finish);
       }
     }
+    if (cut.kernel.end) cut.kernel.end();
   }
 };
 
 }  // namespace
 
 size_t gemm_workspace(const GemmArgs& args, int threads) {
-  const Blocking cut = block(args, threads);
-  // Not cut.block_tiles(): 9 tiles make blocks of 5 and 4, and need less than 8 do.
-  const int64_t block_tiles = std::min(cut.tiles, most_block_tiles(*cut.kernel));
-  return cut.worker_bytes(block_tiles) * static_cast<size_t>(threads);
+  return Blocking(args, threads).worker_bytes() * static_cast<size_t>(threads);
 }
 
 void gemm(const GemmArgs& args, void* workspace, ThreadPool& pool) {
   if (args.m <= 0 || args.b->n <= 0) return;
-  const Blocking cut = block(args, pool.size());
+  const Blocking cut(args, pool.size());
   const GemmFinish finish = gemm_finish(args.b->isa);
   for (int worker = 0; worker < pool.size(); ++worker) {
-    *scratch_of(cut, workspace, worker).packed_block = -1;
+    *scratch_of(cut, workspace, worker).copied_block = -1;
   }
   pool.run(cut.blocks * cut.chunks, [&](int64_t index, int worker) {
-    const int64_t block_index = index / cut.chunks;
-    const Task task{args, cut, part(cut.tiles, cut.blocks, block_index),
+    const int64_t block = index / cut.chunks;
+    const Task task{args, cut, part(cut.tiles, cut.blocks, block),
                     part(cut.panels, cut.chunks, index % cut.chunks),
                     scratch_of(cut, workspace, worker)};
-    if (*task.scratch.packed_block != block_index) {
-      task.pack();
-      *task.scratch.packed_block = block_index;
+    if (*task.scratch.copied_block != block) {
+      task.copy();
+      *task.scratch.copied_block = block;
     }
-    for (int64_t slice = 0; slice < cut.slices; ++slice) task.multiply(slice, finish);
+    task.run(finish);
   });
 }
 

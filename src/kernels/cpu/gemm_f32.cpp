@@ -19,30 +19,49 @@ constexpr int64_t kPanel = 2 * kLanes;
 // 28 of 32 registers hold sums with AVX-512, 12 of 16 with AVX2, 16 of 32 with NEON.
 constexpr int kTileRows = kLanes == 16 ? 14 : kLanes == 8 ? 6 : 8;
 
-/// sums[r] += a[r] * b over one k, for two vectors of b.
+/// Rows of A, three to a pointer: x86 addresses base, base + stride and base + 2 * stride at no
+/// cost, and 14 pointers would not fit its registers.
 template <int rows>
-HWY_INLINE void Step(const float* HWY_RESTRICT a, VF32 b0, VF32 b1, VF32 (&sums)[rows][2]) {
+struct RowPointers {
+  static constexpr int kCount = (rows + 2) / 3;
+  const float* p[kCount];
+  int64_t stride;
+
+  HWY_INLINE RowPointers(const float* a, int64_t lda) : stride(lda) {
+#pragma GCC unroll 8
+    for (int i = 0; i < kCount; ++i) p[i] = a + 3 * i * lda;
+  }
+  HWY_INLINE float At(int row, int k) const { return p[row / 3][row % 3 * stride + k]; }
+  HWY_INLINE void Advance(int k) {
+#pragma GCC unroll 8
+    for (int i = 0; i < kCount; ++i) p[i] += k;
+  }
+};
+
+/// sums(r) += a(r, k) * b, for two vectors of b.
+template <int rows>
+HWY_INLINE void Step(const RowPointers<rows>& a, int k, VF32 b0, VF32 b1, VF32 (&sums)[rows][2]) {
 #pragma GCC unroll 16
   for (int r = 0; r < rows; ++r) {
-    const VF32 x = hn::Set(kF32, a[r]);
+    const VF32 x = hn::Set(kF32, a.At(r, k));
     sums[r][0] = hn::MulAdd(x, b0, sums[r][0]);
     sums[r][1] = hn::MulAdd(x, b1, sums[r][1]);
   }
 }
 
 template <int rows>
-HWY_INLINE void Sum(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, int64_t k,
+HWY_INLINE void Sum(RowPointers<rows> a, const float* HWY_RESTRICT b, int64_t k,
                     VF32 (&sums)[rows][2]) {
   for (int64_t i = 0; i < k; ++i) {
-    Step<rows>(a, hn::Load(kF32, b), hn::Load(kF32, b + kLanes), sums);
-    a += rows;
+    Step<rows>(a, 0, hn::Load(kF32, b), hn::Load(kF32, b + kLanes), sums);
+    a.Advance(1);
     b += kPanel;
   }
 }
 
 /// A pair of bf16 in 32 bits: the one of lower k is the lower half.
 template <int rows>
-HWY_INLINE void Sum(const float* HWY_RESTRICT a, const bf16* HWY_RESTRICT b, int64_t k,
+HWY_INLINE void Sum(RowPointers<rows> a, const bf16* HWY_RESTRICT b, int64_t k,
                     VF32 (&sums)[rows][2]) {
   const U32 du;
   const auto* pairs = reinterpret_cast<const uint32_t*>(b);
@@ -50,24 +69,24 @@ HWY_INLINE void Sum(const float* HWY_RESTRICT a, const bf16* HWY_RESTRICT b, int
   for (int64_t i = 0; i < k; i += 2) {
     const auto b0 = hn::Load(du, pairs);
     const auto b1 = hn::Load(du, pairs + kLanes);
-    Step<rows>(a, hn::BitCast(kF32, hn::ShiftLeft<16>(b0)),
+    Step<rows>(a, 0, hn::BitCast(kF32, hn::ShiftLeft<16>(b0)),
                hn::BitCast(kF32, hn::ShiftLeft<16>(b1)), sums);
-    Step<rows>(a + rows, hn::BitCast(kF32, hn::And(b0, upper)),
-               hn::BitCast(kF32, hn::And(b1, upper)), sums);
-    a += 2 * rows;
+    Step<rows>(a, 1, hn::BitCast(kF32, hn::And(b0, upper)), hn::BitCast(kF32, hn::And(b1, upper)),
+               sums);
+    a.Advance(2);
     pairs += kPanel;
   }
 }
 
 template <int rows, typename Weight>
-void MultiplyRows(const float* a, const Weight* b, int64_t k, bool add, float* out) {
+void MultiplyRows(const float* a, int64_t lda, const Weight* b, int64_t k, bool add, float* out) {
   VF32 sums[rows][2];
 #pragma GCC unroll 16
   for (int r = 0; r < rows; ++r) {
     sums[r][0] = add ? hn::Load(kF32, out + r * kPanel) : hn::Zero(kF32);
     sums[r][1] = add ? hn::Load(kF32, out + r * kPanel + kLanes) : hn::Zero(kF32);
   }
-  Sum<rows>(a, b, k, sums);
+  Sum<rows>(RowPointers<rows>(a, lda), b, k, sums);
 #pragma GCC unroll 16
   for (int r = 0; r < rows; ++r) {
     hn::Store(sums[r][0], kF32, out + r * kPanel);
@@ -76,30 +95,25 @@ void MultiplyRows(const float* a, const Weight* b, int64_t k, bool add, float* o
 }
 
 template <typename Weight, int rows = kTileRows>
-void Multiply(int64_t wanted, const void* a, const void* b, int64_t k, bool add, float* sums) {
+void Multiply(int64_t wanted, const void* a, int64_t lda, const void* b, int64_t k, bool add,
+              float* sums) {
   if (wanted == rows) {
-    MultiplyRows<rows>(static_cast<const float*>(a), static_cast<const Weight*>(b), k, add, sums);
+    MultiplyRows<rows>(static_cast<const float*>(a), lda, static_cast<const Weight*>(b), k, add,
+                       sums);
   } else if constexpr (rows > 1) {
-    Multiply<Weight, rows - 1>(wanted, a, b, k, add, sums);
+    Multiply<Weight, rows - 1>(wanted, a, lda, b, k, add, sums);
   }
 }
 
-/// [k][rows], fp32; k filled up to `depth`.
 template <typename T>
-void PackA(const void* a, int64_t lda, int64_t rows, int64_t k, void* out) {
-  auto* packed = static_cast<float*>(out);
-  const int64_t depth = packed_depth(DTypeOf<T>::value, k);
-  for (int64_t r = 0; r < rows; ++r) {
-    const T* row = static_cast<const T*>(a) + r * lda;
-    for (int64_t i = 0; i < k; ++i) {
-      if constexpr (std::is_same_v<T, bf16>) {
-        packed[i * rows + r] = to_float(row[i]);
-      } else {
-        packed[i * rows + r] = row[i];
-      }
-    }
-    for (int64_t i = k; i < depth; ++i) packed[i * rows + r] = 0.0f;
+void CopyRow(const void* from, int64_t k, void* to) {
+  const T* row = static_cast<const T*>(from);
+  float* out = static_cast<float*>(to);
+  int64_t i = 0;
+  for (; i + static_cast<int64_t>(kLanes) <= k; i += kLanes) {
+    hn::StoreU(LoadVector(row + i), kF32, out + i);
   }
+  if (i < k) hn::StoreU(LoadPart(row + i, k - i), kF32, out + i);  // a whole line follows k
 }
 
 HWY_INLINE VF32 LoadAny(const void* base, DType dtype, int64_t at, size_t count) {
@@ -155,8 +169,12 @@ void Finish(const GemmArgs& args, const GemmTile& tile) {
   }
 }
 
-constexpr GemmKernel kF32Kernel = {kTileRows, 1, 1, 4, &PackA<float>, &Multiply<float>};
-constexpr GemmKernel kWidenKernel = {kTileRows, 1, 2, 4, &PackA<bf16>, &Multiply<bf16>};
+constexpr int64_t kSlice = 768;
+constexpr GemmKernel kF32Kernel = {
+    kTileRows, 1, 1, kSlice, sizeof(float), &CopyRow<float>, &Multiply<float>, nullptr, nullptr};
+constexpr GemmKernel kWidenKernel = {
+    kTileRows,       1,       kBf16Depth, kSlice, sizeof(float), &CopyRow<bf16>,
+    &Multiply<bf16>, nullptr, nullptr};
 
 }  // namespace hone::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -165,7 +183,7 @@ HWY_AFTER_NAMESPACE();
 namespace hone::kernels {
 
 #if HWY_ARCH_X86
-const GemmKernel* gemm_kernel(Isa isa, DType dtype) {
+const GemmKernel* gemm_f32_kernel(Isa isa, DType dtype) {
   if (dtype == DType::bf16) {
     return isa >= Isa::avx512 ? &N_AVX3::kWidenKernel : &N_AVX2::kWidenKernel;
   }
@@ -173,7 +191,7 @@ const GemmKernel* gemm_kernel(Isa isa, DType dtype) {
 }
 GemmFinish gemm_finish(Isa isa) { return isa >= Isa::avx512 ? &N_AVX3::Finish : &N_AVX2::Finish; }
 #else
-const GemmKernel* gemm_kernel(Isa, DType dtype) {
+const GemmKernel* gemm_f32_kernel(Isa, DType dtype) {
   return dtype == DType::bf16 ? &HWY_STATIC_DISPATCH(kWidenKernel)
                               : &HWY_STATIC_DISPATCH(kF32Kernel);
 }

@@ -6,18 +6,30 @@
 namespace hone::kernels {
 
 struct GemmKernel {
-  int64_t tile_rows;  ///< most rows of A one call of multiply takes
-  int64_t row_unit;   ///< rows of a packed tile are rounded up to this
-  int64_t k_unit;     ///< and k to this
-  size_t a_size;      ///< bytes of an element of packed A
-  /// Packs `rows` rows of A (at most tile_rows) over all of k, filling up with zeros.
-  /// Element order is the kernel's own, but k ascends in steps of k_unit: the part that starts at
-  /// k0 lies k0 * round_up(rows, row_unit) elements on.
-  void (*pack_a)(const void* a, int64_t lda, int64_t rows, int64_t k, void* out);
+  int64_t tile_rows;  ///< most rows of A that one call of multiply takes
+  int64_t row_unit;   ///< it reads whole units of rows, and writes as many
+  int64_t k_unit;     ///< k is a multiple of this
+  /// k is cut into slices of this, a multiple of k_unit, so that a slice of the panel, or of the
+  /// rows, stays in a cache while the others pass.
+  int64_t slice;
+  size_t a_size;  ///< bytes of an element of A as multiply reads it
+  /// Copies k elements of a row of A as they come to A as multiply reads it: for rows that cannot
+  /// be read where they are.
+  void (*copy_row)(const void* from, int64_t k, void* to);
   /// sums[r * panel_rows + j] = (or +=, where `add`) sum of a(r, i) * b(j, i) over i < k, ascending
-  /// in i: splitting k over several calls does not change a bit. k is a multiple of k_unit.
-  void (*multiply)(int64_t rows, const void* a, const void* b, int64_t k, bool add, float* sums);
+  /// in i: splitting k over several calls does not change a bit. Rows of A are lda elements apart.
+  void (*multiply)(int64_t rows, const void* a, int64_t lda, const void* b, int64_t k, bool add,
+                   float* sums);
+  /// Called around a worker's run of multiply; may be null.
+  void (*begin)();
+  void (*end)();
 };
+
+/// fp32, and bf16 widened to fp32.
+const GemmKernel* gemm_f32_kernel(Isa isa, DType dtype);
+/// By AVX512-BF16's dot products.
+const GemmKernel* gemm_bf16_kernel();
+const GemmKernel* gemm_amx_kernel();
 
 /// A tile of sums on its way to C.
 struct GemmTile {
@@ -26,8 +38,6 @@ struct GemmTile {
   const float* sums;      ///< rows of panel_rows(isa)
 };
 
-/// Null where this build or processor has none.
-const GemmKernel* gemm_kernel(Isa isa, DType dtype);
 /// Bias, activation, residual, conversion.
 using GemmFinish = void (*)(const GemmArgs& args, const GemmTile& tile);
 GemmFinish gemm_finish(Isa isa);

@@ -7,3 +7,7 @@ function(hone_isa_sources flags)
       TARGET_DIRECTORY hone_kernels_cpu PROPERTIES COMPILE_OPTIONS "${flags}")
   endforeach()
 endfunction()
+
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  hone_isa_sources("-mavx512f;-mavx512bf16" gemm_bf16.cpp)
+endif()
