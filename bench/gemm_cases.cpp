@@ -1,0 +1,93 @@
+#include "gemm_cases.h"
+
+#include <cstring>
+#include <random>
+
+#include "device/memory.h"
+
+namespace hone::bench {
+namespace {
+
+std::vector<float> random_values(size_t count, uint32_t seed, DType dtype) {
+  std::mt19937 generator(seed);
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  std::vector<float> values(count);
+  for (float& value : values) {
+    value = uniform(generator);
+    if (dtype == DType::bf16) value = to_float(to_bf16(value));
+  }
+  return values;
+}
+
+class Hone : public Product {
+ public:
+  Hone(const Case& c, const Inputs& inputs, ThreadPool& pool)
+      : case_(c),
+        bias_(inputs.bias),
+        pool_(pool),
+        a_(c.m * c.k * dtype_size(c.dtype)),
+        c_(c.m * c.n * dtype_size(c.dtype)) {
+    for (int64_t i = 0; i < c.m * c.k; ++i) {
+      if (c.dtype == DType::bf16) {
+        a_.as<bf16>()[i] = to_bf16(inputs.a[i]);
+      } else {
+        a_.as<float>()[i] = inputs.a[i];
+      }
+    }
+    const size_t bytes = kernels::packed_bytes(c.isa, c.dtype, c.n, c.k);
+    for (int i = 0; i < c.copies; ++i) {
+      weights_.emplace_back(bytes);
+      if (i == 0) {
+        kernels::pack_rows(c.isa, c.dtype, inputs.weight.data(), 0, c.n, c.n, c.k,
+                           weights_[0].data());
+      } else {
+        std::memcpy(weights_[i].data(), weights_[0].data(), bytes);
+      }
+    }
+    matrix_ = {c.dtype, c.isa, c.n, c.k, nullptr};
+    args_ = {.m = c.m, .a = a_.data(), .a_dtype = c.dtype, .lda = c.k, .b = &matrix_};
+    args_.bias = bias_.data();
+    args_.c = c_.data();
+    args_.c_dtype = c.dtype;
+    args_.ldc = c.n;
+    workspace_ = Buffer(kernels::gemm_workspace(args_, pool.size()));
+  }
+
+  void run() override {
+    matrix_.data = weights_[next_++ % weights_.size()].data();
+    kernels::gemm(args_, workspace_.data(), pool_);
+  }
+
+  std::vector<float> result() const override {
+    std::vector<float> values(case_.m * case_.n);
+    for (size_t i = 0; i < values.size(); ++i) {
+      values[i] = case_.dtype == DType::bf16 ? to_float(c_.as<bf16>()[i]) : c_.as<float>()[i];
+    }
+    return values;
+  }
+
+ private:
+  Case case_;
+  std::vector<float> bias_;
+  ThreadPool& pool_;
+  Buffer a_;
+  Buffer c_;
+  Buffer workspace_;
+  std::vector<Buffer> weights_;
+  kernels::PackedMatrix matrix_{};
+  kernels::GemmArgs args_;
+  size_t next_ = 0;
+};
+
+}  // namespace
+
+Inputs::Inputs(const Case& c)
+    : a(random_values(c.m * c.k, 1, c.dtype)),
+      weight(random_values(c.n * c.k, 2, c.dtype)),
+      bias(random_values(c.n, 3, DType::f32)) {}
+
+std::unique_ptr<Product> make_hone(const Case& c, const Inputs& inputs, ThreadPool& pool) {
+  return std::make_unique<Hone>(c, inputs, pool);
+}
+
+}  // namespace hone::bench

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/cpu/gemm.h"
+
+/// What gemm_bench.cpp times: one product with a bias, by hone and by oneDNN.
+namespace hone::bench {
+
+struct Case {
+  Isa isa;
+  DType dtype;  ///< of A, the weight and C; bias and sums are fp32
+  int threads;
+  int64_t m, n, k;
+  /// The weight is held this many times and each call takes the next one: with more bytes than the
+  /// caches hold, calls find their weight in memory, as the layers of a model do.
+  int copies;
+};
+
+/// A product that is ready to run.
+class Product {
+ public:
+  virtual ~Product() = default;
+  virtual void run() = 0;
+  /// C of the last run, as fp32 [m, n].
+  virtual std::vector<float> result() const = 0;
+};
+
+/// The same pseudo-random inputs for every contender: a [m, k], weight [n, k], bias [n].
+struct Inputs {
+  std::vector<float> a, weight, bias;
+  explicit Inputs(const Case& c);
+};
+
+std::unique_ptr<Product> make_hone(const Case& c, const Inputs& inputs, ThreadPool& pool);
+
+/// oneDNN's own choice of weight layout (format any), packed before timing.
+std::unique_ptr<Product> make_onednn(const Case& c, const Inputs& inputs);
+/// Before the first primitive: no AMX where its palettes cannot be asked for, and not above `isa`.
+void cap_onednn(Isa isa);
+
+/// GFLOP/s of multiply-adds on registers alone, on all of the pool.
+double measured_peak(Isa isa, DType dtype, ThreadPool& pool);
+
+}  // namespace hone::bench
