@@ -8,14 +8,10 @@
 #include <set>
 
 #include "base/error.h"
-#include "kernels/cpu/gemm.h"
+#include "models/store.h"
 
 namespace hone::models {
 namespace {
-
-// Rows pass from file to parameter in pieces of about this size: small beside the weights, large
-// beside a system call.
-constexpr int64_t kPieceFloats = 1 << 18;
 
 /// Old TensorFlow conversions call a norm's weight gamma and its bias beta.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kNormNames = {
@@ -70,34 +66,6 @@ class StackedRows {
   std::vector<const io::TensorInfo*> parts_;
   int64_t width_;
 };
-
-void store(const nn::Parameter& parameter, const float* rows, int64_t first, int64_t count, Isa isa,
-           void* to) {
-  const Weight& weight = parameter.weight;
-  if (parameter.kind == nn::ParameterKind::matrix) {
-    kernels::pack_rows(isa, weight.dtype, rows, first, count, weight.rows, weight.width, to);
-    return;
-  }
-  const int64_t values = count * weight.width;
-  if (weight.dtype == DType::f32) {
-    std::copy(rows, rows + values, static_cast<float*>(to) + first * weight.width);
-  } else {
-    std::transform(rows, rows + values, static_cast<bf16*>(to) + first * weight.width, to_bf16);
-  }
-}
-
-void fill(const nn::Parameter& parameter, const StackedRows& rows, Isa isa, void* to) {
-  const Weight& weight = parameter.weight;
-  const int64_t panel = kernels::panel_rows(isa);
-  const int64_t panels = std::max<int64_t>(1, kPieceFloats / (weight.width * panel));
-  const int64_t piece = std::min(weight.rows, panels * panel);
-  std::vector<float> buffer(static_cast<size_t>(piece * weight.width));
-  for (int64_t first = 0; first < weight.rows; first += piece) {
-    const int64_t count = std::min(piece, weight.rows - first);
-    rows.read(first, count, buffer.data());
-    store(parameter, buffer.data(), first, count, isa, to);
-  }
-}
 
 std::string shape_text(const std::vector<int64_t>& shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
@@ -163,8 +131,7 @@ LoadReport load_weights(Encoder& encoder, const io::Weights& weights, ThreadPool
         parts.push_back(tensor);
       }
     }
-    const int64_t width = parameter.kind == nn::ParameterKind::vector ? 1 : weight.width;
-    sources.emplace_back(weights, std::move(parts), width);
+    sources.emplace_back(weights, std::move(parts), row_width(parameter));
   }
   if (!problems.empty()) {
     constexpr size_t kShown = 8;
@@ -178,11 +145,9 @@ LoadReport load_weights(Encoder& encoder, const io::Weights& weights, ThreadPool
   const std::vector<nn::Parameter>& list = parameters.list();
   pool.run(static_cast<int64_t>(list.size()), [&](int64_t i, int) {
     const auto at = static_cast<size_t>(i);
-    nn::Parameter parameter = list[at];
-    if (parameter.kind == nn::ParameterKind::vector) {
-      std::swap(parameter.weight.rows, parameter.weight.width);
-    }
-    fill(parameter, sources[at], parameters.isa(), parameters.data(list[at].weight));
+    store_rows(parameters, list[at], [&](int64_t first, int64_t count, float* out) {
+      sources[at].read(first, count, out);
+    });
   });
 
   LoadReport report;
