@@ -41,11 +41,12 @@ std::string_view read_tree(std::string_view line, Record& record) {
       if (!record.label) record.label = std::string(1, line[at + 1]);
       ++depth;
       at += 3;
+    } else if (depth == 0) {
+      return "expected '('";
     } else if (c == ')') {
       --depth;
       ++at;
     } else {
-      if (depth == 0) return "expected '('";
       const size_t stop = std::min(line.find_first_of(" ()", at), line.size());
       append_leaf(line.substr(at, stop - at), record.text);
       at = stop;

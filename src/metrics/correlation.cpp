@@ -18,28 +18,28 @@ bool is_finite(const std::vector<double>& values) {
   return std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
 }
 
-double mean(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+/// Differences from the mean, scaled to at most 1 so that no product of two under- or overflows.
+/// The first value is taken off before the mean is: where values lie close together far from zero
+/// the mean itself is too coarse a number.
+std::vector<double> deviations(std::vector<double> values) {
+  const double first = values[0], count = static_cast<double>(values.size());
+  double sum = 0, largest = 0;
+  for (double& value : values) sum += value -= first;
+  for (double& value : values) largest = std::max(largest, std::abs(value -= sum / count));
+  for (double& value : values) value /= largest;
+  return values;
 }
 
-/// Two passes: the deviations are normed before their product is summed, as scipy does, so that
-/// neither tiny nor huge values lose the result.
 double pearson_of(const std::vector<double>& x, const std::vector<double>& y) {
   if (x.size() < 2 || !is_finite(x) || !is_finite(y) || is_constant(x) || is_constant(y)) {
     return kUndefined;
   }
-  const double mean_x = mean(x), mean_y = mean(y);
-  double largest_x = 0, largest_y = 0;
-  for (size_t i = 0; i < x.size(); ++i) {
-    largest_x = std::max(largest_x, std::abs(x[i] - mean_x));
-    largest_y = std::max(largest_y, std::abs(y[i] - mean_y));
-  }
+  const std::vector<double> from_x = deviations(x), from_y = deviations(y);
   double xx = 0, yy = 0, xy = 0;
   for (size_t i = 0; i < x.size(); ++i) {
-    const double dx = (x[i] - mean_x) / largest_x, dy = (y[i] - mean_y) / largest_y;
-    xx += dx * dx;
-    yy += dy * dy;
-    xy += dx * dy;
+    xx += from_x[i] * from_x[i];
+    yy += from_y[i] * from_y[i];
+    xy += from_x[i] * from_y[i];
   }
   return std::clamp(xy / (std::sqrt(xx) * std::sqrt(yy)), -1.0, 1.0);
 }
