@@ -52,6 +52,11 @@ HWY_INLINE void Transpose4x4(const In* rows, int64_t stride, float* out) {
 template <typename In>
 HWY_INLINE void PackKeyPanel(const In* keys, int64_t stride, int64_t count, int64_t depth,
                              float* panel) {
+  if (count < kPanel) {
+    for (int64_t i = 0; i < depth * kPanel; i += kLanes) {
+      hn::StoreU(hn::Zero(kF32), kF32, panel + i);
+    }
+  }
   int64_t j = 0;
   for (; j + 4 <= count; j += 4) {
     int64_t i = 0;
@@ -62,10 +67,8 @@ HWY_INLINE void PackKeyPanel(const In* keys, int64_t stride, int64_t count, int6
       for (int64_t t = j; t < j + 4; ++t) panel[i * kPanel + t] = Load1(keys + t * stride + i);
     }
   }
-  for (; j < kPanel; ++j) {
-    for (int64_t i = 0; i < depth; ++i) {
-      panel[i * kPanel + j] = j < count ? Load1(keys + j * stride + i) : 0.0f;
-    }
+  for (; j < count; ++j) {
+    for (int64_t i = 0; i < depth; ++i) panel[i * kPanel + j] = Load1(keys + j * stride + i);
   }
 }
 
