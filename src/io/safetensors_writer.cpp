@@ -114,10 +114,14 @@ void SafetensorsWriter::write_raw(const void* values, int64_t count) {
   file_.write(values, static_cast<size_t>(count) * dtype_size(dtype));
 }
 
-void SafetensorsWriter::commit() {
+void SafetensorsWriter::check_complete() const {
   if (!complete()) {
     fail(ErrorKind::internal, "{}: {} is incomplete", path_, quote(tensors_[current_].name));
   }
+}
+
+void SafetensorsWriter::commit() {
+  check_complete();
   file_.commit();
 }
 
@@ -175,6 +179,7 @@ void WeightsWriter::write_index() const {
 }
 
 void WeightsWriter::commit() {
+  for (const Shard& shard : shards_) shard.writer->check_complete();
   for (const Shard& shard : shards_) shard.writer->commit();
   if (shards_.size() > 1) write_index();
 }

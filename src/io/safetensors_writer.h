@@ -37,6 +37,8 @@ class SafetensorsWriter {
 
   /// Whether every tensor has all its data.
   bool complete() const { return current_ == tensors_.size(); }
+  /// An internal error unless complete().
+  void check_complete() const;
 
  private:
   /// The tensor that the next `count` elements belong to.
