@@ -49,7 +49,7 @@ struct Blocking {
   int64_t blocks = 0;      // of tiles
   int64_t chunks = 0;      // of panels
 
-  Blocking(const GemmArgs& args, int threads);
+  Blocking(const GemmKernel& with, const GemmArgs& args, int threads);
 
   /// Between rows of copied A: whole cache lines, and no two neighbours on one set of the cache.
   int64_t copy_stride() const {
@@ -71,7 +71,7 @@ struct Blocking {
   }
 };
 
-Blocking::Blocking(const GemmArgs& args, int threads) : kernel(kernel_of(*args.b)) {
+Blocking::Blocking(const GemmKernel& with, const GemmArgs& args, int threads) : kernel(with) {
   const PackedMatrix& b = *args.b;
   const size_t size = dtype_size(args.a_dtype);
   copy_all = size != kernel.a_size || b.k % kernel.k_unit != 0 ||
@@ -206,13 +206,13 @@ struct Task {
 
 }  // namespace
 
-size_t gemm_workspace(const GemmArgs& args, int threads) {
-  return Blocking(args, threads).worker_bytes() * static_cast<size_t>(threads);
+size_t gemm_workspace_with(const GemmKernel& kernel, const GemmArgs& args, int threads) {
+  return Blocking(kernel, args, threads).worker_bytes() * static_cast<size_t>(threads);
 }
 
-void gemm(const GemmArgs& args, void* workspace, ThreadPool& pool) {
+void gemm_with(const GemmKernel& kernel, const GemmArgs& args, void* workspace, ThreadPool& pool) {
   if (args.m <= 0 || args.b->n <= 0) return;
-  const Blocking cut(args, pool.size());
+  const Blocking cut(kernel, args, pool.size());
   const GemmFinish finish = gemm_finish(args.b->isa);
   for (int worker = 0; worker < pool.size(); ++worker) {
     *scratch_of(cut, workspace, worker).copied_block = -1;
@@ -228,6 +228,14 @@ void gemm(const GemmArgs& args, void* workspace, ThreadPool& pool) {
     }
     task.run(finish);
   });
+}
+
+size_t gemm_workspace(const GemmArgs& args, int threads) {
+  return gemm_workspace_with(kernel_of(*args.b), args, threads);
+}
+
+void gemm(const GemmArgs& args, void* workspace, ThreadPool& pool) {
+  gemm_with(kernel_of(*args.b), args, workspace, pool);
 }
 
 }  // namespace hone::kernels

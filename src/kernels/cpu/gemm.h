@@ -58,7 +58,7 @@ struct GemmArgs {
 };
 
 /// Bytes of scratch (aligned to 64) that gemm() needs on a pool of `threads`; a larger m of the
-/// same matrix never needs less. a and c may be null here.
+/// same matrix and lda never needs less. Pointers other than b may be null here.
 size_t gemm_workspace(const GemmArgs& args, int threads);
 
 /// Sums are fp32, in one order along k: the bits of a row of C depend on that row of A and on the

@@ -42,6 +42,10 @@ struct GemmTile {
 using GemmFinish = void (*)(const GemmArgs& args, const GemmTile& tile);
 GemmFinish gemm_finish(Isa isa);
 
+/// gemm_workspace() and gemm() with a kernel of the caller's choice, for tests.
+size_t gemm_workspace_with(const GemmKernel& kernel, const GemmArgs& args, int threads);
+void gemm_with(const GemmKernel& kernel, const GemmArgs& args, void* workspace, ThreadPool& pool);
+
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 constexpr int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "device/memory.h"
+#include "kernels/cpu/gemm_amx-inl.h"
+#include "kernels/cpu/gemm_emulated_tiles.h"
 
 namespace hone::kernels {
 namespace {
@@ -15,6 +17,7 @@ namespace {
 struct Config {
   Isa isa;
   DType dtype;
+  const GemmKernel* kernel = nullptr;  // instead of the isa's own
 };
 
 std::vector<Config> configs() {
@@ -22,11 +25,14 @@ std::vector<Config> configs() {
   for (Isa isa : available_isas()) {
     for (DType dtype : {DType::f32, DType::bf16}) all.push_back({isa, dtype});
   }
+  // Its panels are those of AVX-512, and so is what finishes its sums.
+  if (cpu_info().avx512) all.push_back({Isa::amx, DType::bf16, &amx::kKernel<EmulatedTiles>});
   return all;
 }
 
 std::string config_name(const testing::TestParamInfo<Config>& info) {
-  return std::string(isa_name(info.param.isa)) + "_" + std::string(dtype_name(info.param.dtype));
+  return std::string(info.param.kernel ? "emulated_" : "") + std::string(isa_name(info.param.isa)) +
+         "_" + std::string(dtype_name(info.param.dtype));
 }
 
 std::vector<float> random_values(size_t count, uint32_t seed, float scale = 1.0f) {
@@ -65,9 +71,14 @@ struct Packed {
   }
 };
 
-void run(const GemmArgs& args, ThreadPool& pool) {
-  Buffer workspace(gemm_workspace(args, pool.size()));
-  gemm(args, workspace.data(), pool);
+void run(Config config, const GemmArgs& args, ThreadPool& pool) {
+  if (config.kernel) {
+    Buffer workspace(gemm_workspace_with(*config.kernel, args, pool.size()));
+    gemm_with(*config.kernel, args, workspace.data(), pool);
+  } else {
+    Buffer workspace(gemm_workspace(args, pool.size()));
+    gemm(args, workspace.data(), pool);
+  }
 }
 
 double activate(Activation activation, double x) {
@@ -98,10 +109,11 @@ struct Epilogue {
 
 /// One product against the same in double; rows are further apart than they are long, and the gaps
 /// must stay untouched.
-void check(Config config, int64_t m, int64_t n, int64_t k, const Epilogue& e, ThreadPool& pool) {
+void check(Config config, int64_t m, int64_t n, int64_t k, const Epilogue& e, ThreadPool& pool,
+           int64_t gap = 3) {
   SCOPED_TRACE(testing::Message() << "m " << m << " n " << n << " k " << k << " activation "
                                   << static_cast<int>(e.activation) << " threads " << pool.size());
-  const int64_t lda = k + 3;
+  const int64_t lda = k + gap;
   const int64_t ldr = n + 5;
   const int64_t ldc = n + 1;
   Values a(config.dtype, random_values(m * lda, 1));
@@ -126,7 +138,7 @@ void check(Config config, int64_t m, int64_t n, int64_t k, const Epilogue& e, Th
   args.c = c.data();
   args.c_dtype = e.c_dtype;
   args.ldc = ldc;
-  run(args, pool);
+  run(config, args, pool);
 
   for (int64_t i = 0; i < m; ++i) {
     ASSERT_EQ(c[i * ldc + n], kUntouched) << "row " << i;
@@ -163,6 +175,14 @@ TEST_P(Gemm, ValuesOverDepths) {
   }
 }
 
+TEST_P(Gemm, RowsAtAnyDistance) {
+  ThreadPool pool(1);
+  for (int64_t gap : {0, 1, 2, 64, 1024, 2048 - 96}) {
+    for (int64_t m : {1, 16, 35}) check(GetParam(), m, 33, 96, {}, pool, gap);
+  }
+  for (int64_t m : {1, 32, 129}) check(GetParam(), m, 33, 2048, {}, pool, 0);
+}
+
 TEST_P(Gemm, EveryEpilogue) {
   ThreadPool pool(1);
   for (Activation activation : {Activation::none, Activation::gelu, Activation::gelu_tanh,
@@ -197,9 +217,9 @@ TEST_P(Gemm, ResidualMayBeTheOutput) {
   args.ldr = n;
   args.c = expected.data();
   args.ldc = n;
-  run(args, pool);
+  run(GetParam(), args, pool);
   args.c = residual.data();
-  run(args, pool);
+  run(GetParam(), args, pool);
   EXPECT_EQ(residual, expected);
 }
 
@@ -220,7 +240,7 @@ TEST_P(Gemm, BatchInvariance) {
     for (int64_t i = 0; i < longest; ++i) {
       args.a = static_cast<const std::byte*>(a.data()) + i * row_bytes;
       args.c = alone.data() + i * n;
-      run(args, one);
+      run(GetParam(), args, one);
     }
     std::vector<int64_t> sizes = {128, 255, 256, 257, 511, 512};
     for (int64_t m = 1; m <= 70; ++m) sizes.push_back(m);
@@ -232,7 +252,7 @@ TEST_P(Gemm, BatchInvariance) {
         args.m = m;
         args.a = static_cast<const std::byte*>(a.data()) + first * row_bytes;
         args.c = together.data();
-        run(args, pool);
+        run(GetParam(), args, pool);
         ASSERT_EQ(0, std::memcmp(together.data(), alone.data() + first * n, m * n * sizeof(float)))
             << "m " << m << " k " << k << " threads " << threads;
       }
@@ -254,7 +274,7 @@ TEST_P(Gemm, WorkspaceGrowsWithRows) {
 }
 
 TEST_P(Gemm, PacksInPartsAndUnpacks) {
-  const auto [isa, dtype] = GetParam();
+  const auto [isa, dtype, kernel] = GetParam();
   const int64_t unit = panel_rows(isa);
   for (int64_t n : {int64_t{1}, unit, 3 * unit + 5}) {
     for (int64_t k : {1, 7, 64, 65}) {

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cmath>
+#include <cstring>
+
+#include "tensor/dtype.h"
+
+namespace hone::kernels {
+
+/// AMX's eight tiles in plain memory, so that packing, blocking and edges of the AMX kernel are
+/// tested on processors without it. Unconfigured tiles hold NaN: a forgotten configure() shows.
+struct EmulatedTiles {
+  struct Tile {
+    std::byte rows[16][64];
+  };
+  inline static thread_local Tile tiles[8];
+
+  static void configure() { std::memset(tiles, 0, sizeof tiles); }
+  static void release() { std::memset(tiles, 0xff, sizeof tiles); }
+
+  template <int tile>
+  static void load(const void* from, int64_t stride) {
+    for (int r = 0; r < 16; ++r) {
+      std::memcpy(tiles[tile].rows[r], static_cast<const std::byte*>(from) + r * stride, 64);
+    }
+  }
+  template <int tile>
+  static void store(void* to, int64_t stride) {
+    for (int r = 0; r < 16; ++r) {
+      std::memcpy(static_cast<std::byte*>(to) + r * stride, tiles[tile].rows[r], 64);
+    }
+  }
+  template <int tile>
+  static void zero() {
+    std::memset(&tiles[tile], 0, sizeof(Tile));
+  }
+  template <int sums, int a, int b>
+  static void dot() {
+    for (int r = 0; r < 16; ++r) {
+      for (int pair = 0; pair < 16; ++pair) {
+        for (int column = 0; column < 16; ++column) {
+          float sum = 0;
+          bf16 x[2], y[2];
+          std::memcpy(&sum, tiles[sums].rows[r] + column * 4, 4);
+          std::memcpy(x, tiles[a].rows[r] + pair * 4, 4);
+          std::memcpy(y, tiles[b].rows[pair] + column * 4, 4);
+          sum += to_float(x[0]) * to_float(y[0]);
+          sum += to_float(x[1]) * to_float(y[1]);
+          std::memcpy(tiles[sums].rows[r] + column * 4, &sum, 4);
+        }
+      }
+    }
+  }
+};
+
+}  // namespace hone::kernels
