@@ -13,9 +13,9 @@ namespace hone::text {
 class BpeWord;
 
 struct BpeOptions {
-  std::string unk_token;  ///< empty: unknown characters vanish, as in Hugging Face's BPE
-  std::string continuing_subword_prefix;
-  std::string end_of_word_suffix;
+  std::string unk_token = "";  ///< empty: unknown characters vanish, as in Hugging Face's BPE
+  std::string continuing_subword_prefix = "";
+  std::string end_of_word_suffix = "";
   bool fuse_unk = false;
   bool byte_fallback = false;
   bool ignore_merges = false;  ///< a whole pre-token that is in the vocabulary is one token
