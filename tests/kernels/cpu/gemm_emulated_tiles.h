@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cmath>
 #include <cstring>
 
 #include "tensor/dtype.h"
@@ -37,18 +36,18 @@ struct EmulatedTiles {
   template <int sums, int a, int b>
   static void dot() {
     for (int r = 0; r < 16; ++r) {
+      float row[16];
+      std::memcpy(row, tiles[sums].rows[r], 64);
       for (int pair = 0; pair < 16; ++pair) {
+        bf16 x[2], y[32];
+        std::memcpy(x, tiles[a].rows[r] + pair * 4, 4);
+        std::memcpy(y, tiles[b].rows[pair], 64);
         for (int column = 0; column < 16; ++column) {
-          float sum = 0;
-          bf16 x[2], y[2];
-          std::memcpy(&sum, tiles[sums].rows[r] + column * 4, 4);
-          std::memcpy(x, tiles[a].rows[r] + pair * 4, 4);
-          std::memcpy(y, tiles[b].rows[pair] + column * 4, 4);
-          sum += to_float(x[0]) * to_float(y[0]);
-          sum += to_float(x[1]) * to_float(y[1]);
-          std::memcpy(tiles[sums].rows[r] + column * 4, &sum, 4);
+          row[column] += to_float(x[0]) * to_float(y[2 * column]);
+          row[column] += to_float(x[1]) * to_float(y[2 * column + 1]);
         }
       }
+      std::memcpy(tiles[sums].rows[r], row, 64);
     }
   }
 };
