@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <mutex>
+#include <set>
 #include <utility>
 
 #include "base/error.h"
@@ -23,6 +25,33 @@ std::string reason() { return std::strerror(errno); }
 /// Beside `path`, and of this process alone.
 std::string partial_name(const std::string& path) {
   return path + ".partial-" + std::to_string(::getpid());
+}
+
+/// The partial files and folders that this process has now.
+class Partials {
+ public:
+  void add(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    names_.insert(name);
+  }
+  void drop(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    names_.erase(name);
+  }
+  void remove_all() {
+    const std::lock_guard lock(mutex_);
+    std::error_code ignored;
+    for (const std::string& name : names_) fs::remove_all(name, ignored);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<std::string> names_;
+};
+
+Partials& partials() {
+  static Partials all;
+  return all;
 }
 
 void sync_folder_of(const std::string& path) {
@@ -90,10 +119,12 @@ bool folder_exists(const std::string& path) {
 OutputFile::OutputFile(const std::string& path) : path_(path), partial_(partial_name(path)) {
   fd_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (fd_ < 0) fail(ErrorKind::usage, "{}: cannot create: {}", path, reason());
+  partials().add(partial_);
   buffer_.reserve(kBuffer);
 }
 
 OutputFile::~OutputFile() {
+  partials().drop(partial_);
   if (fd_ < 0) return;
   ::close(fd_);
   ::unlink(partial_.c_str());
@@ -144,9 +175,11 @@ OutputFolder::OutputFolder(const std::string& path) : path_(path) {
   if (!fs::create_directories(partial_, error) || error) {
     fail(ErrorKind::usage, "{}: cannot create: {}", path_, error.message());
   }
+  partials().add(partial_);
 }
 
 OutputFolder::~OutputFolder() {
+  partials().drop(partial_);
   std::error_code ignored;
   if (!committed_) fs::remove_all(partial_, ignored);
 }
@@ -159,5 +192,7 @@ void OutputFolder::commit() {
   committed_ = true;
   sync_folder_of(path_);
 }
+
+void remove_partial_output() { partials().remove_all(); }
 
 }  // namespace hone

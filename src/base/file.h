@@ -76,4 +76,8 @@ class OutputFolder {
   bool committed_ = false;
 };
 
+/// Removes what every OutputFile and OutputFolder of this process has written and not committed;
+/// for a process that ends without unwinding.
+void remove_partial_output();
+
 }  // namespace hone

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 
 namespace hone {
@@ -41,5 +42,8 @@ class Buffer {
   void* data_ = nullptr;
   size_t size_ = 0;
 };
+
+/// The most memory this process has had resident (VmHWM); 0 where the system does not say.
+uint64_t peak_resident_bytes();
 
 }  // namespace hone

@@ -58,6 +58,17 @@ TEST_F(Files, FoldersAppearOnCommitAlone) {
   EXPECT_EQ(entries(), 1u);
 }
 
+TEST_F(Files, UnfinishedOutputCanBeRemovedAtOnce) {
+  OutputFile done(path("done"));
+  done.commit();
+  OutputFile file(path("a"));
+  const OutputFolder folder(path("b"));
+  OutputFile inside(folder.partial() + "/f");
+  EXPECT_EQ(entries(), 3u);
+  remove_partial_output();
+  EXPECT_EQ(entries(), 1u);
+}
+
 TEST_F(Files, ReadsAreBounded) {
   OutputFile out(path("a"));
   out.write("12345");
