@@ -68,7 +68,7 @@ void time_layer(benchmark::State& state, bool first_query_only) {
 }
 
 void fp32(benchmark::State& state) { time_layer<float>(state, false); }
-void bf16_widened(benchmark::State& state) { time_layer<bf16>(state, false); }
+void bf16_storage(benchmark::State& state) { time_layer<bf16>(state, false); }
 void fp32_first_query(benchmark::State& state) { time_layer<float>(state, true); }
 
 void lengths(benchmark::internal::Benchmark* b) {
@@ -80,7 +80,7 @@ void lengths(benchmark::internal::Benchmark* b) {
   b->Unit(benchmark::kMicrosecond)->UseRealTime();
 }
 BENCHMARK(fp32)->Apply(lengths);
-BENCHMARK(bf16_widened)->Apply(lengths);
+BENCHMARK(bf16_storage)->Apply(lengths);
 BENCHMARK(fp32_first_query)->Args({128, 1, 1})->Unit(benchmark::kMicrosecond)->UseRealTime();
 
 }  // namespace

@@ -6,6 +6,8 @@
 #define HONE_KERNELS_CPU_ATTENTION_INL_H_
 #endif
 
+#include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "kernels/cpu/attention_tile.h"
@@ -28,7 +30,12 @@ HWY_INLINE hn::Vec<F32x4> Load4(const bf16* p) {
   const auto bits = hn::LoadU(d16, reinterpret_cast<const uint16_t*>(p));
   return hn::BitCast(F32x4(), hn::ShiftLeft<16>(hn::PromoteTo(d32, bits)));
 }
-HWY_INLINE float Load1(const float* p) { return *p; }
+/// By bytes: pairs of bf16, which may be less aligned, are moved as floats too.
+HWY_INLINE float Load1(const float* p) {
+  float value;
+  std::memcpy(&value, p, sizeof(value));
+  return value;
+}
 HWY_INLINE float Load1(const bf16* p) { return to_float(*p); }
 
 /// Four rows by four columns, transposed; output rows lie kPanel apart.
@@ -93,17 +100,12 @@ HWY_INLINE void PackValues(const In* values, int64_t stride, int64_t count, int6
 
 template <typename In>
 HWY_INLINE void PackQueries(const In* queries, int64_t stride, int64_t count, int64_t depth,
-                            float scale, float* out) {
-  const VF32 factor = hn::Set(kF32, scale);
+                            float* out) {
   const int64_t lanes = kLanes;
   for (int64_t j = 0; j < count; ++j, queries += stride, out += depth) {
     int64_t i = 0;
-    for (; i + lanes <= depth; i += lanes) {
-      hn::StoreU(hn::Mul(LoadVector(queries + i), factor), kF32, out + i);
-    }
-    if (i < depth) {
-      StorePart(hn::Mul(LoadPart(queries + i, depth - i), factor), out + i, depth - i);
-    }
+    for (; i + lanes <= depth; i += lanes) hn::StoreU(LoadVector(queries + i), kF32, out + i);
+    if (i < depth) StorePart(LoadPart(queries + i, depth - i), out + i, depth - i);
   }
 }
 
@@ -135,24 +137,47 @@ void MultiplyPanel(const float* a, int64_t a_stride, const float* panel, int64_t
   }
 }
 
-using PanelProduct = void (*)(const float*, int64_t, const float*, int64_t, float*, int64_t);
-
 template <bool add, int... rows>
-HWY_INLINE PanelProduct ChooseProduct(int64_t count, std::integer_sequence<int, rows...>) {
-  static constexpr PanelProduct table[] = {&MultiplyPanel<rows + 1, add>...};
+HWY_INLINE PanelProduct* ChooseProduct(int64_t count, std::integer_sequence<int, rows...>) {
+  static constexpr PanelProduct* table[] = {&MultiplyPanel<rows + 1, add>...};
   return table[count - 1];
 }
-/// The product for `count` rows, 1 to kRows.
-template <bool add>
-HWY_INLINE PanelProduct ProductOf(int64_t count) {
-  return ChooseProduct<add>(count, std::make_integer_sequence<int, kRows>());
-}
 
-/// One row's scores of a tile to weights e^(score - largest), where `largest` and `total` carry
-/// over from the tiles before. Returns the factor for what was summed up under the old largest.
-HWY_INLINE float SoftmaxTile(float* scores, int64_t count, float& largest, float& total) {
+/// Products in fp32; bf16 is widened where it is packed.
+struct WideProducts {
+  using Weight = float;
+  static constexpr int64_t kTogether = 1;  ///< terms of a sum that one step takes
+
+  template <typename In>
+  static void PackKeyPanel(const In* keys, int64_t stride, int64_t count, int64_t depth,
+                           float* panel) {
+    HWY_NAMESPACE::PackKeyPanel(keys, stride, count, depth, panel);
+  }
+  template <typename In>
+  static void PackValues(const In* values, int64_t stride, int64_t count, int64_t depth,
+                         float* out) {
+    HWY_NAMESPACE::PackValues(values, stride, count, depth, out);
+  }
+  template <typename In>
+  static void PackQueries(const In* queries, int64_t stride, int64_t count, int64_t depth,
+                          float* out) {
+    HWY_NAMESPACE::PackQueries(queries, stride, count, depth, out);
+  }
+  /// For 1 to kRows rows.
+  static PanelProduct* Product(int64_t rows, bool add) {
+    constexpr auto counts = std::make_integer_sequence<int, kRows>();
+    return add ? ChooseProduct<true>(rows, counts) : ChooseProduct<false>(rows, counts);
+  }
+};
+
+/// One row's scores of a tile to weights e^(scale * score - largest), written over the scores.
+/// `largest` (scaled) and `total` carry over from the tiles before. Returns the factor for what
+/// was summed up under the old largest.
+template <typename Weight>
+HWY_INLINE float SoftmaxTile(float* scores, int64_t count, float scale, float& largest,
+                             float& total) {
   const int64_t lanes = kLanes;
-  const VF32 lowest = hn::Set(kF32, largest);
+  const VF32 lowest = hn::Set(kF32, -std::numeric_limits<float>::infinity());
   VF32 high = lowest;
   int64_t j = 0;
   for (; j + lanes <= count; j += lanes) high = hn::Max(hn::LoadU(kF32, scores + j), high);
@@ -161,23 +186,26 @@ HWY_INLINE float SoftmaxTile(float* scores, int64_t count, float& largest, float
     high = hn::Max(hn::IfThenElse(valid, hn::LoadU(kF32, scores + j), lowest), high);
   }
   const float before = largest;
-  largest = hn::GetLane(hn::MaxOfLanes(kF32, high));
+  largest = std::max(before, scale * hn::GetLane(hn::MaxOfLanes(kF32, high)));
+  const VF32 factor = hn::Set(kF32, scale);
   const VF32 shift = hn::Set(kF32, largest);
+  Weight* weights = reinterpret_cast<Weight*>(scores);  // no wider than scores: read, then written
   VF32 sum = hn::Zero(kF32);
   for (j = 0; j + lanes <= count; j += lanes) {
-    const VF32 e = ExpNonPositive(kF32, hn::Sub(hn::LoadU(kF32, scores + j), shift));
-    hn::StoreU(e, kF32, scores + j);
+    const VF32 x = hn::MulSub(hn::LoadU(kF32, scores + j), factor, shift);
+    const VF32 e = ExpNonPositive(kF32, x);
+    StoreVector(e, weights + j);
     sum = hn::Add(sum, e);
   }
   if (j < count) {
-    const VF32 e = ExpNonPositive(kF32, hn::Sub(hn::LoadU(kF32, scores + j), shift));
-    hn::StoreU(e, kF32, scores + j);
-    sum = hn::Add(sum, hn::IfThenElseZero(hn::FirstN(kF32, count - j), e));
+    const VF32 x = hn::MulSub(hn::LoadU(kF32, scores + j), factor, shift);
+    const VF32 e = hn::IfThenElseZero(hn::FirstN(kF32, count - j), ExpNonPositive(kF32, x));
+    StoreVector(e, weights + j);
+    sum = hn::Add(sum, e);
   }
-  const VF32 change = ExpNonPositive(kF32, hn::Set(kF32, before - largest));
-  const float factor = hn::GetLane(change);
-  total = total * factor + hn::GetLane(hn::SumOfLanes(kF32, sum));
-  return factor;
+  const float change = hn::GetLane(ExpNonPositive(kF32, hn::Set(kF32, before - largest)));
+  total = total * change + hn::GetLane(hn::SumOfLanes(kF32, sum));
+  return change;
 }
 
 }  // namespace hone::kernels::HWY_NAMESPACE

@@ -10,19 +10,21 @@
 #include <limits>
 
 #include "kernels/cpu/attention-inl.h"
+#include "kernels/cpu/attention_pairs-inl.h"
 #include "kernels/cpu/attention_relative-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace hone::kernels::HWY_NAMESPACE {
 
-template <typename In>
+template <class Products, typename In>
 void PackTile(const AttentionTiles& tiles, HeadRows<In> k, HeadRows<In> v, int64_t count,
               const AttentionScratch& scratch) {
+  const int64_t steps = tiles.depth / Products::kTogether;
   for (int64_t j = 0; j < count; j += kPanel) {
-    PackKeyPanel(k.data + j * k.stride, k.stride, std::min(kPanel, count - j), tiles.depth,
-                 scratch.keys + j * tiles.depth);
+    Products::PackKeyPanel(k.data + j * k.stride, k.stride, std::min(kPanel, count - j),
+                           tiles.depth, scratch.keys + j * steps);
   }
-  PackValues(v.data, v.stride, count, tiles.depth, scratch.values);
+  Products::PackValues(v.data, v.stride, count, tiles.depth, scratch.values);
 }
 
 HWY_INLINE void ScaleSums(float* sums, int64_t count, float factor) {
@@ -33,15 +35,16 @@ HWY_INLINE void ScaleSums(float* sums, int64_t count, float factor) {
 }
 
 /// Rows begin to begin + rows of the block against the packed tile that starts at first_key.
-template <typename In, typename Out>
+template <class Products, typename In, typename Out>
 void AttendRows(const AttentionBlock<In, Out>& block, const AttentionTiles& tiles,
                 const AttentionScratch& scratch, int64_t begin, int64_t rows, int64_t first_key,
                 int64_t count) {
-  const int64_t depth = tiles.depth;
-  const float* queries = scratch.queries + begin * depth;
-  const PanelProduct score = ProductOf<false>(rows);
+  const int64_t depth_steps = tiles.depth / Products::kTogether;
+  const int64_t key_steps = (count + Products::kTogether - 1) / Products::kTogether;
+  PanelProduct* const score = Products::Product(rows, false);
   for (int64_t j = 0; j < count; j += kPanel) {
-    score(queries, depth, scratch.keys + j * depth, depth, scratch.scores + j, tiles.keys);
+    score(scratch.queries + begin * depth_steps, depth_steps, scratch.keys + j * depth_steps,
+          depth_steps, scratch.scores + j, tiles.keys);
   }
   float* sums = scratch.sums + begin * tiles.padded_depth;
   for (int64_t r = 0; r < rows; ++r) {
@@ -49,17 +52,18 @@ void AttendRows(const AttentionBlock<In, Out>& block, const AttentionTiles& tile
     float* scores = scratch.scores + r * tiles.keys;
     if (block.relative.distances) {
       const int32_t* positions = block.relative.q_positions;
-      AddRelativeScores(block.relative, queries + r * depth,
+      AddRelativeScores(block.relative, block.q.data + row * block.q.stride,
                         positions ? positions[row] : block.first_position + row,
                         HeadRows<In>{block.k.data + first_key * block.k.stride, block.k.stride},
-                        first_key, count, depth, block.scale, scores);
+                        first_key, count, tiles.depth, scores);
     }
-    const float factor = SoftmaxTile(scores, count, scratch.largest[row], scratch.totals[row]);
-    if (first_key > 0) ScaleSums(sums + r * tiles.padded_depth, tiles.padded_depth, factor);
+    const float change = SoftmaxTile<typename Products::Weight>(
+        scores, count, block.scale, scratch.largest[row], scratch.totals[row]);
+    if (first_key > 0) ScaleSums(sums + r * tiles.padded_depth, tiles.padded_depth, change);
   }
-  const PanelProduct weigh = first_key > 0 ? ProductOf<true>(rows) : ProductOf<false>(rows);
-  for (int64_t column = 0; column < depth; column += kPanel) {
-    weigh(scratch.scores, tiles.keys, scratch.values + column * count, count, sums + column,
+  PanelProduct* const weigh = Products::Product(rows, first_key > 0);
+  for (int64_t column = 0; column < tiles.depth; column += kPanel) {
+    weigh(scratch.scores, tiles.keys, scratch.values + column * key_steps, key_steps, sums + column,
           tiles.padded_depth);
   }
 }
@@ -87,24 +91,34 @@ void StoreRows(const AttentionBlock<In, Out>& block, const AttentionTiles& tiles
   }
 }
 
-template <typename In, typename Out>
+template <class Products, typename In, typename Out>
 void Attend(const AttentionBlock<In, Out>& block, const AttentionTiles& tiles, float* memory) {
   const AttentionScratch scratch(tiles, memory);
-  PackQueries(block.q.data, block.q.stride, block.queries, tiles.depth, block.scale,
-              scratch.queries);
+  Products::PackQueries(block.q.data, block.q.stride, block.queries, tiles.depth, scratch.queries);
   std::fill_n(scratch.largest, block.queries, -std::numeric_limits<float>::infinity());
   std::fill_n(scratch.totals, block.queries, 0.0f);
   if (block.keys == 0) std::fill_n(scratch.sums, block.queries * tiles.padded_depth, 0.0f);
   for (int64_t first = 0; first < block.keys; first += tiles.keys) {
     const int64_t count = std::min(tiles.keys, block.keys - first);
-    PackTile(tiles, HeadRows<In>{block.k.data + first * block.k.stride, block.k.stride},
-             HeadRows<In>{block.v.data + first * block.v.stride, block.v.stride}, count, scratch);
+    PackTile<Products>(tiles, HeadRows<In>{block.k.data + first * block.k.stride, block.k.stride},
+                       HeadRows<In>{block.v.data + first * block.v.stride, block.v.stride}, count,
+                       scratch);
     for (int64_t row = 0; row < block.queries; row += kRows) {
-      AttendRows(block, tiles, scratch, row, std::min<int64_t>(kRows, block.queries - row), first,
-                 count);
+      AttendRows<Products>(block, tiles, scratch, row,
+                           std::min<int64_t>(kRows, block.queries - row), first, count);
     }
   }
   StoreRows(block, tiles, scratch);
+}
+
+template <typename In, typename Out>
+void AttendWide(const AttentionBlock<In, Out>& block, const AttentionTiles& tiles, float* memory) {
+  Attend<WideProducts>(block, tiles, memory);
+}
+template <typename Out>
+void AttendPairs(const AttentionBlock<bf16, Out>& block, const AttentionTiles& tiles,
+                 float* memory) {
+  Attend<PairProducts>(block, tiles, memory);
 }
 
 }  // namespace hone::kernels::HWY_NAMESPACE
@@ -141,6 +155,19 @@ HeadRows<T> offset(HeadRows<T> rows, int64_t row, int64_t column) {
   return {rows.data + row * rows.stride + column, rows.stride};
 }
 
+template <typename In, typename Out>
+using AttendFunction = void(const AttentionBlock<In, Out>&, const AttentionTiles&, float*);
+
+template <typename In, typename Out>
+AttendFunction<In, Out>* choose_attend(const AttentionShape& shape) {
+  if constexpr (std::is_same_v<In, bf16>) {
+    if (chosen_isa() == Isa::avx512_bf16 && shape.head_size % 2 == 0) {
+      return HONE_TARGET_FUNCTION(AttendPairs<Out>);
+    }
+  }
+  return HONE_TARGET_FUNCTION(AttendWide<In, Out>);
+}
+
 }  // namespace
 
 size_t attention_workspace(int64_t sequences, int64_t head_size, int threads) {
@@ -161,7 +188,7 @@ void attention(const AttentionShape& shape, HeadRows<In> q, HeadRows<In> k, Head
   char* scratch = static_cast<char*>(workspace) + aligned((shape.sequences + 1) * 8);
   const int64_t scratch_size = aligned(tiles.floats() * 4);
   const int64_t width = shape.heads * shape.head_size;
-  const auto attend = HONE_TARGET_FUNCTION(Attend<In, Out>);
+  const auto attend = choose_attend<In, Out>(shape);
 
   pool.run(first_task[shape.sequences], [&](int64_t task, int worker) {
     const int64_t* past = std::upper_bound(first_task, first_task + shape.sequences + 1, task);

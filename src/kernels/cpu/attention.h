@@ -17,7 +17,7 @@ struct AttentionShape {
   int64_t sequences;
   int64_t heads;
   int64_t head_size;  ///< 1 to kMaxHeadSize
-  float scale;        ///< of the scores: 1 / sqrt(head_size)
+  float scale;        ///< of the scores, positive: 1 / sqrt(head_size)
 };
 constexpr int64_t kMaxHeadSize = 256;
 
@@ -45,9 +45,10 @@ size_t attention_workspace(int64_t sequences, int64_t head_size, int threads);
 /// both directions, by tiles: no buffer grows with the length. Where log_sums is given, it becomes
 /// the log of the sum of e^score, fp32 [query rows, heads], for a backward pass. Queries of a
 /// sequence without keys give zeros (and -inf). out overlaps no input.
-/// Products and sums are fp32. A sequence's bits depend on its own rows alone: on neither the
-/// batch, the thread count, nor which of its queries are asked for.
-/// (In, Out) is (float, float), (bf16, bf16) or (bf16, float).
+/// Sums are fp32. So are products, but for bf16 under Isa::avx512_bf16 with an even head size,
+/// where the weights are rounded to bf16. A sequence's bits depend on its own rows alone: on
+/// neither the batch, the thread count, nor which of its queries are asked for. (In, Out) is
+/// (float, float), (bf16, bf16) or (bf16, float).
 template <typename In, typename Out>
 void attention(const AttentionShape& shape, HeadRows<In> q, HeadRows<In> k, HeadRows<In> v,
                const RelativePositions& relative, Out* out, float* log_sums, void* workspace,

@@ -24,19 +24,17 @@ HWY_INLINE float Dot(const A* a, const float* b, int64_t count) {
   return hn::GetLane(hn::SumOfLanes(kF32, sum));
 }
 
-/// Adds to one row's `scores` of `count` keys. `query` is scaled, `keys` are not; the query stands
-/// at `position` in its sequence, the first key at `first_key`.
+/// Adds to one row's `scores`, before scaling, of `count` keys. The query stands at `position` in
+/// its sequence, the first key at `first_key`.
 template <typename In>
-void AddRelativeScores(const RelativePositions& relative, const float* query, int64_t position,
+void AddRelativeScores(const RelativePositions& relative, const In* query, int64_t position,
                        HeadRows<In> keys, int64_t first_key, int64_t count, int64_t depth,
-                       float scale, float* scores) {
+                       float* scores) {
   for (int64_t j = 0; j < count; ++j) {
     const int64_t distance = position - (first_key + j) + relative.positions - 1;
     const float* embedding = relative.distances + distance * depth;
     scores[j] += Dot(query, embedding, depth);
-    if (relative.with_keys) {
-      scores[j] += scale * Dot(keys.data + j * keys.stride, embedding, depth);
-    }
+    if (relative.with_keys) scores[j] += Dot(keys.data + j * keys.stride, embedding, depth);
   }
 }
 

@@ -33,7 +33,12 @@ struct AttentionTiles {
   }
 };
 
-/// One worker's scratch.
+/// c [rows, panel] = (or +=) a [rows, steps] times a packed panel [steps, panel].
+using PanelProduct = void(const float* a, int64_t a_stride, const float* panel, int64_t steps,
+                          float* c, int64_t c_stride);
+
+/// One worker's scratch. The products may keep two bf16 in the place of one float of the keys,
+/// values, queries and weights.
 struct AttentionScratch {
   AttentionScratch(const AttentionTiles& tiles, float* base)
       : keys(base),
@@ -46,7 +51,7 @@ struct AttentionScratch {
 
   float* keys;     ///< transposed: panels of [depth, panel]
   float* values;   ///< panels of [keys, panel], zeros beyond depth
-  float* queries;  ///< [queries, depth], scaled
+  float* queries;  ///< [queries, depth]
   float* sums;     ///< [queries, padded_depth]: of e^(score - largest) * value
   float* scores;   ///< [rows, tile keys]
   float* largest;  ///< [queries]

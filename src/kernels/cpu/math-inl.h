@@ -79,7 +79,7 @@ HWY_INLINE V Tanh(D d, V x) {
   constexpr float c[] = {-0.33333299f, 0.13331959f, -0.053786684f, 0.020805385f, -0.005905868f};
   const V small = hn::MulAdd(hn::Mul(Polynomial(d, s, c), s), x, x);
   const V magnitude = hn::Abs(x);
-  const V e = Exp(d, hn::Mul(magnitude, hn::Set(d, -2.0f)));
+  const V e = ExpNonPositive(d, hn::Mul(magnitude, hn::Set(d, -2.0f)));
   const V large = hn::CopySign(hn::Div(hn::Sub(one, e), hn::Add(one, e)), x);
   return hn::IfThenElse(hn::Lt(magnitude, hn::Set(d, 0.6f)), small, large);
 }
@@ -91,7 +91,7 @@ HWY_INLINE V ErfcNonNegative(D d, V z) {
   // beyond, where erfc is below 1e-9.
   constexpr float c[] = {1.1283803f,     0.63659775f,  0.10291962f,    -0.019583959f,
                          0.00053693209f, 0.001032402f, -0.0003088024f, 3.144019e-5f};
-  return Exp(d, hn::Neg(hn::Mul(z, Polynomial(d, z, c))));
+  return ExpNonPositive(d, hn::Neg(hn::Mul(z, Polynomial(d, z, c))));
 }
 
 /// erf x: within 9e-8 (absolute).

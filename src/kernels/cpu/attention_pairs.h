@@ -1,0 +1,12 @@
+#pragma once
+
+#include "kernels/cpu/attention_tile.h"
+
+namespace hone::kernels {
+
+/// The product of 1 to 12 rows by a panel of 32 columns where every float of `a` and of the panel
+/// is a pair of bf16: sums of both products of each pair, in fp32. Needs Isa::avx512_bf16; null
+/// where that cannot be.
+PanelProduct* bf16_pair_product(int64_t rows, bool add);
+
+}  // namespace hone::kernels
