@@ -7,15 +7,19 @@
 namespace hone::io {
 namespace {
 
-/// half_to_float without branches, so that the loop over it becomes vector code on any target.
+/// half_to_float by masks, signed comparisons and no branches, so that the loop over it becomes
+/// vector code on any target.
 inline float half_bits_to_float(uint16_t half) {
-  const uint32_t magnitude = half & 0x7fffu;
-  const uint32_t sign = static_cast<uint32_t>(half & 0x8000u) << 16;
-  const uint32_t rebased = (magnitude << 13) + (magnitude >= 0x7c00u ? 224u << 23 : 112u << 23);
+  constexpr int32_t kRebase = (127 - 15) << 23;
+  const int32_t magnitude = half & 0x7fff;
+  const int32_t infinite = -static_cast<int32_t>(magnitude > 0x7bff);
+  const int32_t subnormal = -static_cast<int32_t>(magnitude < 0x400);
+  const int32_t normal = (magnitude << 13) + kRebase + (infinite & kRebase);
   // Subnormals through the integer converter: exact, and unmoved by flush-to-zero modes.
-  const float tiny = static_cast<float>(static_cast<int32_t>(magnitude)) * 0x1p-24f;
-  const uint32_t bits = magnitude < 0x400u ? std::bit_cast<uint32_t>(tiny) : rebased;
-  return std::bit_cast<float>(bits | sign);
+  const int32_t tiny = std::bit_cast<int32_t>(static_cast<float>(magnitude) * 0x1p-24f);
+  const int32_t bits = (subnormal & tiny) | (~subnormal & normal);
+  const uint32_t sign = (half & 0x8000u) << 16;
+  return std::bit_cast<float>(static_cast<uint32_t>(bits) | sign);
 }
 
 template <typename T, typename F>
@@ -29,6 +33,23 @@ float cast(T value) {
   return static_cast<float>(value);
 }
 
+#ifdef __x86_64__
+/// The same loop in twice as wide vectors. Not the F16C instruction, which changes signalling NaNs
+/// and would make a tensor's bits depend on how it is cut into reads.
+__attribute__((target("avx2"))) void convert_halves_avx2(const uint16_t* in, int64_t count,
+                                                         float* out) {
+  for (int64_t i = 0; i < count; ++i) out[i] = half_bits_to_float(in[i]);
+}
+#endif
+
+void convert_halves(const void* in, int64_t count, float* out) {
+#ifdef __x86_64__
+  static const bool avx2 = __builtin_cpu_supports("avx2") != 0;
+  if (avx2) return convert_halves_avx2(static_cast<const uint16_t*>(in), count, out);
+#endif
+  convert<uint16_t>(in, count, out, half_bits_to_float);
+}
+
 }  // namespace
 
 void to_fp32(DType dtype, const void* in, int64_t count, float* out) {
@@ -37,7 +58,7 @@ void to_fp32(DType dtype, const void* in, int64_t count, float* out) {
       if (count > 0) std::memcpy(out, in, static_cast<size_t>(count) * sizeof(float));
       return;
     case DType::f16:
-      return convert<uint16_t>(in, count, out, half_bits_to_float);
+      return convert_halves(in, count, out);
     case DType::bf16:
       return convert<uint16_t>(in, count, out, [](uint16_t v) { return to_float(bf16{v}); });
     case DType::f64:

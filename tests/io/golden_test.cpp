@@ -3,7 +3,6 @@
 
 #include <bit>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 
 #include "base/json.h"
@@ -82,8 +81,9 @@ TEST_P(Golden, RawBytesConvertToTheSameValues) {
     weights->read_raw(tensor, 0, tensor.elements, raw.data());
     std::vector<float> values(raw.size());
     to_fp32(tensor.dtype, raw.data(), tensor.elements, values.data());
-    const std::vector<uint32_t> bits = read_bits(*weights, tensor, 0, tensor.elements);
-    EXPECT_EQ(std::memcmp(values.data(), bits.data(), bits.size() * 4), 0) << tensor.name;
+    std::vector<uint32_t> bits(raw.size());
+    for (size_t i = 0; i < bits.size(); ++i) bits[i] = std::bit_cast<uint32_t>(values[i]);
+    EXPECT_EQ(bits, read_bits(*weights, tensor, 0, tensor.elements)) << tensor.name;
   }
 }
 
