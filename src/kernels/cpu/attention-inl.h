@@ -109,37 +109,43 @@ HWY_INLINE void PackQueries(const In* queries, int64_t stride, int64_t count, in
   }
 }
 
-/// c [rows, kPanel] = (or +=) a [rows, steps] times panel [steps, kPanel]. Every element is one
-/// chain of fused multiply-adds along the steps, whatever the number of rows.
-template <int rows, bool add>
+/// c [rows, columns] = (or +=) a [rows, steps] times panel [steps, kPanel], for the panel's first
+/// one or two vectors of columns. Every element is one chain of fused multiply-adds along the
+/// steps, whatever the number of rows and vectors.
+template <int rows, int vectors, bool add>
 void MultiplyPanel(const float* a, int64_t a_stride, const float* panel, int64_t steps, float* c,
                    int64_t c_stride) {
-  VF32 low[rows], high[rows];
+  VF32 sums[rows][vectors];
   HWY_UNROLL(12)
   for (int r = 0; r < rows; ++r) {
-    low[r] = add ? hn::LoadU(kF32, c + r * c_stride) : hn::Zero(kF32);
-    high[r] = add ? hn::LoadU(kF32, c + r * c_stride + kLanes) : hn::Zero(kF32);
+    HWY_UNROLL(2)
+    for (int v = 0; v < vectors; ++v) {
+      sums[r][v] = add ? hn::LoadU(kF32, c + r * c_stride + v * kLanes) : hn::Zero(kF32);
+    }
   }
   for (int64_t i = 0; i < steps; ++i, panel += kPanel) {
-    const VF32 b0 = hn::LoadU(kF32, panel);
-    const VF32 b1 = hn::LoadU(kF32, panel + kLanes);
+    VF32 b[vectors];
+    HWY_UNROLL(2)
+    for (int v = 0; v < vectors; ++v) b[v] = hn::LoadU(kF32, panel + v * kLanes);
     HWY_UNROLL(12)
     for (int r = 0; r < rows; ++r) {
       const VF32 x = hn::Set(kF32, a[r * a_stride + i]);
-      low[r] = hn::MulAdd(x, b0, low[r]);
-      high[r] = hn::MulAdd(x, b1, high[r]);
+      HWY_UNROLL(2)
+      for (int v = 0; v < vectors; ++v) sums[r][v] = hn::MulAdd(x, b[v], sums[r][v]);
     }
   }
   HWY_UNROLL(12)
   for (int r = 0; r < rows; ++r) {
-    hn::StoreU(low[r], kF32, c + r * c_stride);
-    hn::StoreU(high[r], kF32, c + r * c_stride + kLanes);
+    HWY_UNROLL(2)
+    for (int v = 0; v < vectors; ++v) {
+      hn::StoreU(sums[r][v], kF32, c + r * c_stride + v * kLanes);
+    }
   }
 }
 
-template <bool add, int... rows>
+template <int vectors, bool add, int... rows>
 HWY_INLINE PanelProduct* ChooseProduct(int64_t count, std::integer_sequence<int, rows...>) {
-  static constexpr PanelProduct* table[] = {&MultiplyPanel<rows + 1, add>...};
+  static constexpr PanelProduct* table[] = {&MultiplyPanel<rows + 1, vectors, add>...};
   return table[count - 1];
 }
 
@@ -163,10 +169,13 @@ struct WideProducts {
                           float* out) {
     HWY_NAMESPACE::PackQueries(queries, stride, count, depth, out);
   }
-  /// For 1 to kRows rows.
-  static PanelProduct* Product(int64_t rows, bool add) {
+  /// For 1 to kRows rows and at least `columns` columns of a panel.
+  static PanelProduct* Product(int64_t rows, int64_t columns, bool add) {
     constexpr auto counts = std::make_integer_sequence<int, kRows>();
-    return add ? ChooseProduct<true>(rows, counts) : ChooseProduct<false>(rows, counts);
+    if (columns <= static_cast<int64_t>(kLanes)) {
+      return add ? ChooseProduct<1, true>(rows, counts) : ChooseProduct<1, false>(rows, counts);
+    }
+    return add ? ChooseProduct<2, true>(rows, counts) : ChooseProduct<2, false>(rows, counts);
   }
 };
 

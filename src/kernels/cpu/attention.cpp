@@ -41,8 +41,8 @@ void AttendRows(const AttentionBlock<In, Out>& block, const AttentionTiles& tile
                 int64_t count) {
   const int64_t depth_steps = tiles.depth / Products::kTogether;
   const int64_t key_steps = (count + Products::kTogether - 1) / Products::kTogether;
-  PanelProduct* const score = Products::Product(rows, false);
   for (int64_t j = 0; j < count; j += kPanel) {
+    PanelProduct* const score = Products::Product(rows, count - j, false);
     score(scratch.queries + begin * depth_steps, depth_steps, scratch.keys + j * depth_steps,
           depth_steps, scratch.scores + j, tiles.keys);
   }
@@ -61,8 +61,8 @@ void AttendRows(const AttentionBlock<In, Out>& block, const AttentionTiles& tile
         scores, count, block.scale, scratch.largest[row], scratch.totals[row]);
     if (first_key > 0) ScaleSums(sums + r * tiles.padded_depth, tiles.padded_depth, change);
   }
-  PanelProduct* const weigh = Products::Product(rows, first_key > 0);
   for (int64_t column = 0; column < tiles.depth; column += kPanel) {
+    PanelProduct* const weigh = Products::Product(rows, tiles.depth - column, first_key > 0);
     weigh(scratch.scores, tiles.keys, scratch.values + column * key_steps, key_steps, sums + column,
           tiles.padded_depth);
   }

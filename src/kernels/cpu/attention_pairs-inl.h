@@ -68,7 +68,9 @@ struct PairProducts {
     }
   }
 
-  static PanelProduct* Product(int64_t rows, bool add) { return bf16_pair_product(rows, add); }
+  static PanelProduct* Product(int64_t rows, int64_t columns, bool add) {
+    return bf16_pair_product(rows, columns, add);
+  }
 };
 
 }  // namespace hone::kernels::HWY_NAMESPACE
