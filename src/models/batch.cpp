@@ -46,6 +46,12 @@ void Batch::add(std::span<const int32_t> ids, std::span<const int32_t> types) {
   read_offsets_.push_back(static_cast<int32_t>(reads_.size()));
 }
 
+std::span<const int32_t> Batch::ids(int64_t sequence) const {
+  const auto at = static_cast<size_t>(sequence);
+  const auto begin = static_cast<size_t>(offsets_[at]);
+  return std::span(ids_).subspan(begin, static_cast<size_t>(offsets_[at + 1]) - begin);
+}
+
 Extents Batch::extents() const {
   Extents extents;
   extents[Axis::tokens] = tokens();

@@ -22,6 +22,8 @@ class Batch {
 
   int64_t sequences() const { return static_cast<int64_t>(offsets_.size()) - 1; }
   int64_t tokens() const { return static_cast<int64_t>(ids_.size()); }
+  /// The tokens of one sequence.
+  std::span<const int32_t> ids(int64_t sequence) const;
   Extents extents() const;
   void bind(const EncoderInputs& inputs, Execution& execution) const;
 

@@ -29,14 +29,13 @@ MemoryPlan plan_memory(const std::vector<Lifetime>& blocks) {
     for (const size_t other : placed) {
       if (!overlap(blocks[block], blocks[other])) continue;
       if (plan.offsets[other] >= at + bytes) break;
-      at = std::max(at, plan.offsets[other] +
-                            (blocks[other].bytes + kAlign - 1) / kAlign * kAlign);
+      at = std::max(at, plan.offsets[other] + (blocks[other].bytes + kAlign - 1) / kAlign * kAlign);
     }
     plan.offsets[block] = at;
     plan.bytes = std::max(plan.bytes, at + bytes);
-    const auto where = std::upper_bound(
-        placed.begin(), placed.end(), at,
-        [&](size_t offset, size_t other) { return offset < plan.offsets[other]; });
+    const auto where =
+        std::upper_bound(placed.begin(), placed.end(), at,
+                         [&](size_t offset, size_t other) { return offset < plan.offsets[other]; });
     placed.insert(where, block);
   }
   return plan;

@@ -1,0 +1,181 @@
+#include "infer/bench_cases.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/random.h"
+#include "device/cpu_info.h"
+#include "kernels/cpu/peak.h"
+#include "models/batch.h"
+#include "models/init.h"
+#include "plan/execution.h"
+
+namespace hone::infer {
+namespace {
+
+struct Shape {
+  const char* model;
+  int64_t hidden, intermediate, layers, heads;
+};
+constexpr Shape kBertBase = {"bert-base", 768, 3072, 12, 12};
+constexpr Shape kMiniLm = {"minilm", 384, 1536, 6, 12};
+
+struct Case {
+  const char* name;
+  Shape shape;
+  int64_t batch;
+  int64_t length;  ///< 0: SST-2's
+};
+constexpr std::array<Case, 8> kCases = {{{"bert-base-b1-len32", kBertBase, 1, 32},
+                                         {"bert-base-b1-len128", kBertBase, 1, 128},
+                                         {"bert-base-b8-len128", kBertBase, 8, 128},
+                                         {"bert-base-b32-len128", kBertBase, 32, 128},
+                                         {"bert-base-sst2-b32", kBertBase, 32, 0},
+                                         {"minilm-b1-len32", kMiniLm, 1, 32},
+                                         {"minilm-b1-len128", kMiniLm, 1, 128},
+                                         {"minilm-sst2-b32", kMiniLm, 32, 0}}};
+
+const Case& find_case(const std::string& name) {
+  for (const Case& known : kCases) {
+    if (name == known.name) return known;
+  }
+  fail(ErrorKind::usage, "bench: no case {}; there are {}", quote(name),
+       fmt::join(bench_case_names(), ", "));
+}
+
+models::EncoderConfig config_of(const Shape& shape) {
+  models::EncoderConfig config;
+  config.model_type = "bert";
+  config.vocab_size = 30522;
+  config.embedding_size = config.hidden_size = shape.hidden;
+  config.intermediate_size = shape.intermediate;
+  config.heads = shape.heads;
+  config.layers = shape.layers;
+  config.positions = 512;
+  config.type_vocab_size = 2;
+  config.labels = {"LABEL_0", "LABEL_1"};
+  return config;
+}
+
+/// 872 lengths with SST-2 dev's mean of about 25 tokens and its long tail.
+std::vector<int64_t> drawn_lengths() {
+  std::vector<int64_t> lengths;
+  for (uint64_t i = 0; i < 872; ++i) {
+    const auto words = philox(2, 0, i);
+    const double normal = normal_pair(words[0], words[1])[0];
+    lengths.push_back(std::clamp<int64_t>(std::lround(23 + 11 * normal), 4, 64));
+  }
+  return lengths;
+}
+
+std::vector<models::Batch> make_batches(const Case& bench, const BenchOptions& options,
+                                        const models::EncoderConfig& config) {
+  std::vector<int64_t> lengths(static_cast<size_t>(bench.batch), bench.length);
+  if (bench.length == 0) lengths = options.lengths.empty() ? drawn_lengths() : options.lengths;
+  std::vector<models::Batch> batches;
+  uint64_t drawn = 0;
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    if (i % static_cast<size_t>(bench.batch) == 0) batches.emplace_back(config);
+    std::vector<int32_t> ids(static_cast<size_t>(lengths[i]));
+    for (int32_t& id : ids) id = static_cast<int32_t>(5 + philox(1, 0, drawn++)[0] % 29995);
+    batches.back().add(ids);
+  }
+  return batches;
+}
+
+class Runner {
+ public:
+  Runner(const models::Encoder& encoder, ThreadPool& pool)
+      : forward_(encoder.record({})),
+        execution_(forward_.plan, encoder.parameters().pointers(), pool) {}
+
+  const float* run(const models::Batch& batch) {
+    execution_.resize(batch.extents());
+    batch.bind(forward_.inputs, execution_);
+    execution_.run();
+    return execution_.output<float>(forward_.output);
+  }
+  double flops(const models::Batch& batch) const { return forward_.plan.flops(batch.extents()); }
+
+  /// Sequences of the batch alone give their row of the batch, bit for bit.
+  void check(const models::Batch& batch, const models::EncoderConfig& config) {
+    const auto width = static_cast<size_t>(forward_.output.width);
+    const float* rows = run(batch);
+    const std::vector<float> together(rows, rows + static_cast<size_t>(batch.sequences()) * width);
+    for (int64_t i = 0; i < batch.sequences(); ++i) {
+      models::Batch alone(config);
+      alone.add(batch.ids(i));
+      const float* row = run(alone);
+      const float* expected = together.data() + static_cast<size_t>(i) * width;
+      if (!std::equal(row, row + width, expected) || !std::isfinite(row[0])) {
+        fail(ErrorKind::internal, "bench: sequence {} differs alone from its batch", i);
+      }
+    }
+  }
+
+ private:
+  models::Forward forward_;
+  Execution execution_;
+};
+
+double at_share(const std::vector<double>& sorted, double share) {
+  return sorted[static_cast<size_t>(share * static_cast<double>(sorted.size() - 1) + 0.5)];
+}
+
+}  // namespace
+
+std::vector<std::string> bench_case_names() {
+  std::vector<std::string> names;
+  for (const Case& known : kCases) names.emplace_back(known.name);
+  return names;
+}
+
+BenchResult run_bench_case(const std::string& name, const BenchOptions& options) {
+  const Case& bench = find_case(name);
+  ThreadPool pool(options.threads > 0 ? options.threads : usable_cores());
+  models::Encoder encoder(config_of(bench.shape), options.dtype, chosen_isa(), true);
+  models::init_random(encoder, 1, 0.02f, pool);
+  const std::vector<models::Batch> batches = make_batches(bench, options, encoder.config());
+  Runner runner(encoder, pool);
+  runner.check(batches.front(), encoder.config());
+
+  std::vector<double> rounds;
+  const auto round = [&] {
+    const Stopwatch watch;
+    for (const models::Batch& batch : batches) runner.run(batch);
+    return watch.seconds();
+  };
+  round();
+  const Stopwatch total;
+  while (rounds.size() < 5 || total.seconds() < options.seconds) rounds.push_back(round());
+  std::sort(rounds.begin(), rounds.end());
+
+  double flops = 0;
+  int64_t sequences = 0;
+  for (const models::Batch& batch : batches) {
+    flops += runner.flops(batch);
+    sequences += batch.sequences();
+  }
+  const double median = at_share(rounds, 0.5);
+  BenchResult result;
+  result.name = name;
+  result.median_ms = median * 1e3;
+  result.p10_ms = at_share(rounds, 0.1) * 1e3;
+  result.p90_ms = at_share(rounds, 0.9) * 1e3;
+  result.per_second = static_cast<double>(sequences) / median;
+  result.gflops = flops / median * 1e-9;
+  const double tables = 30522. * static_cast<double>(bench.shape.hidden) *
+                        static_cast<double>(dtype_size(options.dtype));
+  const double weights = static_cast<double>(encoder.parameters().bytes()) - tables;
+  result.gbytes_per_s = weights * static_cast<double>(batches.size()) / median * 1e-9;
+  result.share_of_peak = result.gflops / kernels::measured_peak(chosen_isa(), options.dtype, pool);
+  result.checked = true;
+  return result;
+}
+
+}  // namespace hone::infer

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "data/labels.h"
+#include "data/records.h"
+#include "infer/session.h"
+#include "metrics/scorer.h"
+
+namespace hone::infer {
+
+struct Evaluation {
+  int64_t samples = 0;
+  int64_t tokens = 0;
+  int64_t truncated = 0;
+  /// Mean over the samples: cross-entropy, squared error, or binary cross-entropy over all labels.
+  double loss = 0;
+  double seconds = 0;
+  std::vector<std::pair<std::string, double>> metrics;  ///< NaN where undefined
+};
+
+struct EvaluateOptions {
+  std::vector<std::string> task_labels =
+      {};                                 ///< the data's label names in id order; none: own file
+  std::vector<std::string> metrics = {};  ///< none: the problem's usual ones
+  int64_t batch_size = 32;
+  int64_t max_samples = -1;                            ///< -1: all
+  bool truncate = true;                                ///< false: a longer input is an error
+  std::function<void(int64_t samples)> progress = {};  ///< called after each batch
+};
+
+/// Runs the session over labelled records. The session gives logits.
+Evaluation evaluate(Session& session, data::RecordStream& records, const EvaluateOptions& options);
+
+}  // namespace hone::infer
