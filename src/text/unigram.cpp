@@ -100,9 +100,9 @@ void Unigram::find_best_path(std::string_view text, Memory& memory) const {
   const auto arrive = [&](size_t start, size_t end, double score, int32_t id) {
     Memory::Arrival& arrival = arrivals[end];
     const double total = score + arrivals[start].score;
-    if (arrival.start == no_start || total > arrival.score) {
-      arrival = {total, static_cast<uint32_t>(start), id};
-    }
+    if (arrival.start != no_start && total <= arrival.score) return false;
+    arrival = {total, static_cast<uint32_t>(start), id};
+    return true;
   };
   for (size_t start = 0; start < text.size();) {
     const size_t character_end = std::min(start + character_size(text[start]), text.size());
@@ -116,12 +116,9 @@ void Unigram::find_best_path(std::string_view text, Memory& memory) const {
       arrive(start, at, scores_[static_cast<size_t>(id)], id);
       known_alone |= at == character_end;
     }
-    if (!known_alone) {
-      if (unk_id_ < 0) {
-        fail(ErrorKind::bad_file, "{}: unk_id: none, but a character has no piece, got {}", file_,
-             quote(text.substr(start, character_end - start)));
-      }
-      arrive(start, character_end, unk_score_, unk_id_);
+    if (!known_alone && arrive(start, character_end, unk_score_, unk_id_) && unk_id_ < 0) {
+      fail(ErrorKind::bad_file, "{}: unk_id: none, but a character has no piece, got {}", file_,
+           quote(text.substr(start, character_end - start)));
     }
     start = character_end;
   }
@@ -136,14 +133,16 @@ void Unigram::emit(std::string_view text, Memory& memory, std::vector<Piece>& ou
     const Memory::Arrival& arrival = memory.arrivals[end];
     if (arrival.id == unk_id_) {
       if (unknown_end == 0) unknown_end = end;
+      const bool fused = arrival.start > 0 && memory.arrivals[arrival.start].id == unk_id_;
+      if (!fused) {
+        emit_unknown(text, {unk_id_, arrival.start, unknown_end}, out);
+        unknown_end = 0;
+      }
     } else {
-      if (unknown_end > 0) emit_unknown(text, {unk_id_, end, unknown_end}, out);
-      unknown_end = 0;
       out.push_back({arrival.id, arrival.start, end});
     }
     end = arrival.start;
   }
-  if (unknown_end > 0) emit_unknown(text, {unk_id_, 0, unknown_end}, out);
   std::reverse(out.begin() + first, out.end());
 }
 

@@ -21,8 +21,8 @@ class Unigram : public Model {
           bool byte_fallback, const std::string& file);
 
   std::unique_ptr<Scratch> make_scratch() const override;
-  /// The tokens of a byte fallback all cover the whole unknown run. An unknown character without
-  /// an unk_id is an error (bad_file).
+  /// The tokens of a byte fallback all cover the whole unknown run. An unknown character that the
+  /// pass cannot do without is an error (bad_file) where there is no unk_id.
   void tokenize(std::string_view pretoken, Scratch& scratch,
                 std::vector<Piece>& out) const override;
   int32_t id_of(std::string_view token) const override { return trie_.find(token); }
