@@ -1,1 +1,3 @@
-int main() { return 0; }
+#include "cli/commands.h"
+
+int main(int count, char** words) { return hone::cli::run({words + 1, words + count}); }

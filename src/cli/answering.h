@@ -1,0 +1,34 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "cli/arguments.h"
+#include "infer/session.h"
+
+namespace hone::cli {
+
+/// What predict and embed have in common: texts in, one JSON object a line out.
+struct AnsweringOptions {
+  std::string model;
+  std::string input = "-";
+  std::string format;
+  std::string output;
+  int64_t max_length = 0;
+  bool no_truncate = false;
+};
+
+void declare(Arguments& arguments, AnsweringOptions& options);
+
+/// Appends the first fields of an answer's object, without brackets.
+using WriteAnswer = std::function<void(const infer::Session& session, const infer::Answer& answer,
+                                       std::string& out)>;
+
+/// Answers the whole input. `settings` carries what only one of the subcommands sets.
+int answer_input(const CommonOptions& common, const AnsweringOptions& options,
+                 infer::SessionOptions settings, const WriteAnswer& write);
+
+/// Warns of weights that the model does not use.
+void warn_unexpected(bool quiet, const infer::Session& session);
+
+}  // namespace hone::cli

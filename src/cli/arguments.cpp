@@ -1,0 +1,212 @@
+#include "cli/arguments.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+
+#include "base/error.h"
+#include "cli/version.h"
+
+namespace hone::cli {
+namespace {
+
+constexpr int64_t kMostThreads = 4096;
+
+/// An option's name with all separators alike.
+std::string folded(std::string_view name) {
+  std::string out(name);
+  std::replace(out.begin(), out.end(), '_', '-');
+  return out;
+}
+
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i + 1);
+    for (size_t j = 0; j < b.size(); ++j) {
+      const size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({changed, diagonal + 1, row[j] + 1});
+    }
+  }
+  return row.back();
+}
+
+int64_t whole_number(const std::string& name, const std::string& given, int64_t low, int64_t high) {
+  const char* end = given.data() + given.size();
+  int64_t value = 0;
+  const auto [stop, error] = std::from_chars(given.data(), end, value);
+  if (error != std::errc() || stop != end || value < low || value > high) {
+    fail(ErrorKind::usage, "{}: expected a whole number from {} to {}, got {}", name, low, high,
+         quote(given));
+  }
+  return value;
+}
+
+std::string first_name(const std::string& names) { return names.substr(0, names.find(',')); }
+
+}  // namespace
+
+std::optional<std::string> nearest(std::string_view name, const std::vector<std::string>& known) {
+  std::optional<std::string> best;
+  size_t least = std::max<size_t>(2, name.size() / 3) + 1;
+  for (const std::string& candidate : known) {
+    size_t distance = edit_distance(folded(name), folded(candidate));
+    if (name.size() > 3 && candidate.starts_with(name)) distance = 1;
+    if (distance >= least) continue;
+    least = distance;
+    best = candidate;
+  }
+  return best;
+}
+
+struct Arguments::App {
+  CLI::App app;
+  std::vector<std::string> names;  ///< every long name, with its dashes
+  std::string example;
+
+  CLI::Option* add(const std::string& option_names, const std::string& value,
+                   const std::function<void(const std::string&)>& take, const std::string& help) {
+    note(option_names);
+    return app.add_option_function<std::string>(option_names, take, help)
+        ->take_last()
+        ->type_name(value);
+  }
+  void add_flag(const std::string& option_names, bool& target, const std::string& help) {
+    note(option_names);
+    app.add_flag(option_names, target, help);
+  }
+  void note(const std::string& option_names) {
+    for (std::string& name : CLI::detail::split(option_names, ',')) {
+      if (name.starts_with("--")) names.push_back(std::move(name));
+    }
+  }
+};
+
+Arguments::Arguments(std::string command, std::string summary)
+    : command_(std::move(command)), app_(std::make_unique<App>()) {
+  app_->app.name("hone " + command_);
+  app_->app.description(std::move(summary));
+  app_->app.set_help_flag("-h,--help", "this help");
+  app_->app.get_formatter()->column_width(30);
+  app_->note("--help");
+}
+
+Arguments::~Arguments() = default;
+
+void Arguments::text(const std::string& names, const std::string& value, std::string& target,
+                     const std::string& help) {
+  app_->add(
+      names, value, [&target](const std::string& given) { target = given; }, help);
+}
+
+void Arguments::integer(const std::string& names, int64_t low, int64_t high, int64_t& target,
+                        const std::string& help) {
+  const std::string name = first_name(names);
+  app_->add(
+      names, "N",
+      [=, &target](const std::string& given) { target = whole_number(name, given, low, high); },
+      help);
+}
+
+void Arguments::flag(const std::string& names, bool& target, const std::string& help) {
+  app_->add_flag(names, target, help);
+}
+
+void Arguments::positional(const std::string& name, std::string& target, const std::string& help) {
+  app_->app.add_option(name, target, help)->type_name(" ");
+}
+
+void Arguments::example(const std::string& line) { app_->example = line; }
+
+void Arguments::take_device(const std::string& device) const {
+  if (device == "auto" || device == "cpu") return;
+  if (device == "cuda" || device.starts_with("cuda:")) {
+    fail(ErrorKind::unsupported, "--device: {}: this build has no CUDA backend; use cpu or auto",
+         quote(device));
+  }
+  fail(ErrorKind::usage, "--device: expected auto or cpu, got {}", quote(device));
+}
+
+void Arguments::take_dtype(const std::string& dtype) {
+  if (dtype == "fp32" || dtype == "float32") {
+    common_.dtype = DType::f32;
+  } else if (dtype == "bf16" || dtype == "bfloat16") {
+    common_.dtype = DType::bf16;
+  } else if (allow_fp16_ && (dtype == "fp16" || dtype == "float16")) {
+    common_.dtype = DType::f16;
+  } else if (dtype == "fp16" || dtype == "int8") {
+    fail(ErrorKind::unsupported, "--dtype: {} is not there yet on the CPU; use {}", quote(dtype),
+         allow_fp16_ ? "fp32, bf16 or fp16" : "fp32 or bf16");
+  } else {
+    fail(ErrorKind::usage, "--dtype: expected {}, got {}",
+         allow_fp16_ ? "fp32, bf16 or fp16" : "fp32 or bf16", quote(dtype));
+  }
+}
+
+void Arguments::declare_common() {
+  app_->add(
+      "--device", "NAME", [this](const std::string& name) { take_device(name); }, "auto or cpu");
+  app_->add(
+      "--dtype", "TYPE", [this](const std::string& name) { take_dtype(name); },
+      allow_fp16_ ? "fp32, bf16 or fp16" : "fp32 (default) or bf16");
+  app_->add(
+      "--threads", "N",
+      [this](const std::string& given) {
+        common_.threads = static_cast<int>(whole_number("--threads", given, 1, kMostThreads));
+      },
+      "default: the cores this process may use");
+  app_->add_flag("--json", common_.json, "results as JSON");
+  app_->add_flag("--quiet", common_.quiet, "no progress, no warnings");
+  app_->app.set_version_flag("--version", version_line(), "the version");
+  app_->note("--version");
+}
+
+std::string Arguments::spelled(const std::string& argument) const {
+  if (!argument.starts_with("--") || argument.size() == 2) return argument;
+  const size_t equals = argument.find('=');
+  const std::string name = argument.substr(0, equals);
+  for (const std::string& known : app_->names) {
+    if (folded(known) != folded(name)) continue;
+    return equals == std::string::npos ? known : known + argument.substr(equals);
+  }
+  const auto near = nearest(name, app_->names);
+  fail(ErrorKind::usage, "{}: unknown option {}{}", command_, quote(name),
+       near ? "; did you mean " + *near + "?" : "; see hone " + command_ + " --help");
+}
+
+bool Arguments::parse(const std::vector<std::string>& arguments, std::string& answer) {
+  declare_common();
+  std::vector<std::string> words;
+  bool options = true;
+  for (const std::string& argument : arguments) {
+    options = options && argument != "--";
+    words.push_back(options ? spelled(argument) : argument);
+  }
+  app_->app.footer("Example: " + app_->example);
+  std::reverse(words.begin(), words.end());  // as CLI11 takes them
+  try {
+    app_->app.parse(std::move(words));
+    return true;
+  } catch (const CLI::CallForHelp&) {
+    answer = app_->app.help();
+  } catch (const CLI::CallForVersion& version) {
+    answer = std::string(version.what()) + "\n";
+  } catch (const CLI::ExtrasError&) {
+    fail(ErrorKind::usage, "{}: unexpected argument {}", command_,
+         quote(app_->app.remaining().front()));
+  } catch (const CLI::ParseError& error) {
+    fail(ErrorKind::usage, "{}: {}", command_, error.what());
+  }
+  return false;
+}
+
+void require_model(const std::string& model) {
+  if (model.empty()) {
+    fail(ErrorKind::usage, "--model: missing; a model's folder, or its name in the local cache");
+  }
+}
+
+}  // namespace hone::cli

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tensor/dtype.h"
+
+namespace hone::cli {
+
+/// What every subcommand takes.
+struct CommonOptions {
+  DType dtype = DType::f32;
+  int threads = 0;  ///< 0: the cores that the process may use
+  bool json = false;
+  bool quiet = false;
+};
+
+/// The options of one subcommand. Dash and underscore are alike in every name; an unknown name is
+/// a usage error with the nearest known one. Values are written when parse() succeeds in reading
+/// them; what is not given keeps its value.
+class Arguments {
+ public:
+  /// `command` as "predict"; `summary` is the first line of its help.
+  Arguments(std::string command, std::string summary);
+  ~Arguments();
+  Arguments(const Arguments&) = delete;
+  Arguments& operator=(const Arguments&) = delete;
+
+  /// `names` as "--model,--model_name_or_path"; `value` is how help shows the value: "DIR".
+  void text(const std::string& names, const std::string& value, std::string& target,
+            const std::string& help);
+  void integer(const std::string& names, int64_t low, int64_t high, int64_t& target,
+               const std::string& help);
+  void flag(const std::string& names, bool& target, const std::string& help);
+  /// An argument without a name; shown as `name`.
+  void positional(const std::string& name, std::string& target, const std::string& help);
+  /// The last lines of the help, without "Example:".
+  void example(const std::string& line);
+
+  /// --device, --dtype, --threads, --json, --quiet. Help shows them last.
+  CommonOptions& common() { return common_; }
+  /// Where --dtype means what is written rather than how to compute, fp16 is one too.
+  void allow_fp16() { allow_fp16_ = true; }
+
+  /// False where help or the version was asked for: `answer` is to be printed, nothing else done.
+  bool parse(const std::vector<std::string>& arguments, std::string& answer);
+
+ private:
+  struct App;
+  void declare_common();
+  void take_device(const std::string& device) const;
+  void take_dtype(const std::string& dtype);
+  std::string spelled(const std::string& argument) const;
+
+  std::string command_;
+  std::unique_ptr<App> app_;
+  CommonOptions common_;
+  bool allow_fp16_ = false;
+};
+
+/// The one of `known` that a misspelt `name` most likely means; none where nothing is near.
+std::optional<std::string> nearest(std::string_view name, const std::vector<std::string>& known);
+
+/// --model of a subcommand that needs one.
+void require_model(const std::string& model);
+
+}  // namespace hone::cli

@@ -1,0 +1,102 @@
+#include "cli/commands.h"
+
+#include <fmt/core.h>
+
+#include <array>
+#include <new>
+#include <string_view>
+
+#include "base/error.h"
+#include "cli/arguments.h"
+#include "cli/exit_code.h"
+#include "cli/interrupt.h"
+#include "cli/output.h"
+#include "cli/version.h"
+
+namespace hone::cli {
+namespace {
+
+struct Command {
+  const char* name;
+  const char* summary;
+  int (*run)(const Words& arguments);
+};
+
+constexpr std::array<Command, 7> kCommands = {{
+    {"predict", "label texts with a classifier", predict},
+    {"eval", "score a classifier on a task or a labelled file", eval},
+    {"embed", "turn texts into vectors", embed},
+    {"tokenize", "show how texts become token ids", tokenize},
+    {"info", "what this build, this machine and a model have", info},
+    {"convert", "write a model folder in another dtype", convert},
+    {"bench", "measure forward passes", bench},
+}};
+
+constexpr std::array kLater = {"train", "profile", "study", "doctor", "prep", "explain", "serve"};
+
+std::string help() {
+  std::string text =
+      "hone runs BERT-family classifiers and encoders from Hugging Face folders.\n"
+      "Usage: hone COMMAND [OPTIONS]\n\nCommands:\n";
+  for (const Command& command : kCommands) {
+    text += fmt::format("  {:<10}{}\n", command.name, command.summary);
+  }
+  return text +
+         "\nhone COMMAND --help shows a command's options; hone --version the version.\n"
+         "\nExample: echo 'a great film' | hone predict --model DIR\n";
+}
+
+[[noreturn]] void fail_command(const std::string& name) {
+  for (const char* later : kLater) {
+    if (name == later) {
+      fail(ErrorKind::usage, "{}: not there yet in this version; see hone --help", name);
+    }
+  }
+  std::vector<std::string> known;
+  for (const Command& command : kCommands) known.emplace_back(command.name);
+  const auto near = nearest(name, known);
+  fail(ErrorKind::usage, "unknown command {}{}", quote(name),
+       near ? "; did you mean " + *near + "?" : "; see hone --help");
+}
+
+int dispatch(const Words& arguments) {
+  const std::string first = arguments.empty() ? "--help" : arguments.front();
+  if (first == "--help" || first == "-h" || first == "help") {
+    print(help());
+    return arguments.empty() ? kUserError : kDone;
+  }
+  if (first == "--version") {
+    print(std::string(version_line()) + "\n");
+    return kDone;
+  }
+  for (const Command& command : kCommands) {
+    if (first == command.name) {
+      const Interruptible interruptible;
+      return command.run({arguments.begin() + 1, arguments.end()});
+    }
+  }
+  fail_command(first);
+}
+
+int complain(std::string_view message, int code) {
+  fmt::print(stderr, "hone: {}\n", message);
+  return code;
+}
+
+}  // namespace
+
+int run(const Words& arguments) {
+  try {
+    return dispatch(arguments);
+  } catch (const ReaderGone&) {
+    return kDone;  // `hone ... | head`: the reader has what it wanted
+  } catch (const Error& error) {
+    return complain(error.what(), exit_code(error.kind()));
+  } catch (const std::bad_alloc&) {
+    return complain("not enough memory", exit_code(ErrorKind::memory));
+  } catch (const std::exception& error) {
+    return complain(std::string("internal error: ") + error.what(), exit_code(ErrorKind::internal));
+  }
+}
+
+}  // namespace hone::cli

@@ -1,0 +1,186 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/exit_code.h"
+#include "cli/output.h"
+#include "device/cpu_info.h"
+#include "infer/model_facts.h"
+#include "text/tokenizer.h"
+
+namespace hone::cli {
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+
+OrderedJson build_facts() {
+#if defined(__clang__)
+  const std::string compiler = fmt::format("clang {}", __clang_version__);
+#else
+  const std::string compiler = fmt::format("g++ {}", __VERSION__);
+#endif
+#if defined(__OPTIMIZE__)
+  const bool optimized = true;
+#else
+  const bool optimized = false;
+#endif
+  return {{"compiler", compiler},
+          {"optimized", optimized},
+          {"backends", {"cpu"}},
+          {"dtypes", {"fp32", "bf16"}},
+          {"weights", {"safetensors", "pytorch_model.bin", ".pth"}}};
+}
+
+OrderedJson machine_facts() {
+  const CpuInfo& cpu = cpu_info();
+  std::vector<std::string> isas;
+  for (const Isa isa : available_isas()) isas.emplace_back(isa_name(isa));
+  OrderedJson kernels = OrderedJson::array();
+  for (const KernelChoice& choice : kernel_choices(chosen_isa())) {
+    kernels.push_back(
+        {{"dtype", choice.dtype}, {"kernel", choice.kernel}, {"reason", choice.reason}});
+  }
+  OrderedJson facts;
+  facts["devices"] = OrderedJson::array({{{"device", "cpu"},
+                                          {"name", cpu.name},
+                                          {"usable_cores", usable_cores()},
+                                          {"isas", isas},
+                                          {"amx_palette_leaf_empty", cpu.amx_palette_leaf_empty}}});
+  facts["isa"] = isa_name(chosen_isa());
+  facts["kernels"] = kernels;
+  return facts;
+}
+
+const char* problem_name(models::ProblemType problem) {
+  switch (problem) {
+    case models::ProblemType::multi_label:
+      return "multi_label_classification";
+    case models::ProblemType::regression:
+      return "regression";
+    default:
+      return "single_label_classification";
+  }
+}
+
+/// "WordPiece", "BPE", "Unigram", by the file that a tokenizer is read from.
+std::string tokenizer_kind(const std::string& folder) {
+  const std::string file = folder + "/tokenizer.json";
+  if (file_exists(file)) {
+    const Json json = parse_json(read_file(file), file);
+    return JsonFields(json, file).object("model").string("type", std::string("unnamed"));
+  }
+  if (file_exists(folder + "/vocab.txt")) return "WordPiece";
+  return file_exists(folder + "/merges.txt") ? "BPE" : "Unigram";
+}
+
+OrderedJson model_json(const std::string& model, const CommonOptions& common) {
+  const infer::ModelFacts facts = infer::model_facts(model, common.dtype, common.threads);
+  const models::EncoderConfig& config = facts.folder.config;
+  const auto tokenizer = text::Tokenizer::load(facts.folder.path, config.model_type);
+  OrderedJson json = {{"path", facts.folder.path},
+                      {"family", config.model_type},
+                      {"layers", config.depth()},
+                      {"hidden_size", config.hidden_size},
+                      {"parameters", facts.parameters},
+                      {"bytes_by_dtype", facts.stored_bytes},
+                      {"dtype", dtype_name(common.dtype)},
+                      {"packed_bytes", facts.packed_bytes},
+                      {"max_length", facts.max_length},
+                      {"forward_bytes", facts.forward_bytes},
+                      {"training_step",
+                       {{"sequences", facts.training_sequences},
+                        {"length", facts.training_length},
+                        {"estimated_bytes", facts.training_bytes}}},
+                      {"tokenizer", tokenizer_kind(facts.folder.path)},
+                      {"vocabulary", tokenizer.id_end()}};
+  if (facts.has_head) {
+    json["problem_type"] = problem_name(config.problem);
+    json["labels"] = config.labels;
+  }
+  return json;
+}
+
+double megabytes(const OrderedJson& bytes) { return bytes.get<double>() / 1e6; }
+
+std::string line(std::string_view name, const std::string& value) {
+  return fmt::format("{:<15}{}\n", name, value);
+}
+
+std::string machine_text(const OrderedJson& facts) {
+  const OrderedJson& build = facts["build"];
+  const OrderedJson& cpu = facts["devices"][0];
+  std::string out = line("hone", facts["version"].get<std::string>());
+  out +=
+      line("build", fmt::format("{}{}; CPU backend, no CUDA", build["compiler"].get<std::string>(),
+                                build["optimized"].get<bool>() ? "" : ", not optimized"));
+  out += line("device", fmt::format("cpu: {}, {} usable cores", cpu["name"].get<std::string>(),
+                                    cpu["usable_cores"].get<int>()));
+  out += line("instructions", fmt::format("{}; using {}", fmt::join(cpu["isas"].get<Words>(), " "),
+                                          facts["isa"].get<std::string>()));
+  for (const OrderedJson& choice : facts["kernels"]) {
+    out += line("kernel " + choice["dtype"].get<std::string>(),
+                fmt::format("{} ({})", choice["kernel"].get<std::string>(),
+                            choice["reason"].get<std::string>()));
+  }
+  if (cpu["amx_palette_leaf_empty"].get<bool>()) {
+    out += line("note", "AMX is there but CPUID leaf 0x1D is empty; libraries that trust it crash");
+  }
+  return out;
+}
+
+std::string model_text(const OrderedJson& model) {
+  const OrderedJson& training = model["training_step"];
+  std::string stored;
+  for (const auto& [dtype, bytes] : model["bytes_by_dtype"].items()) {
+    stored += fmt::format("{}{} {:.1f} MB", stored.empty() ? "" : ", ", dtype, megabytes(bytes));
+  }
+  std::string out = "\n" + line("model", model["path"].get<std::string>());
+  out += line("family",
+              fmt::format("{}, {} layers of {}", model["family"].get<std::string>(),
+                          model["layers"].get<int64_t>(), model["hidden_size"].get<int64_t>()));
+  out += line("parameters", fmt::format("{}", model["parameters"].get<int64_t>()));
+  out += line("stored", stored);
+  out += line("packed", fmt::format("{:.1f} MB as {}", megabytes(model["packed_bytes"]),
+                                    model["dtype"].get<std::string>()));
+  out +=
+      line("forward", fmt::format("{:.1f} MB for 1 x {} tokens", megabytes(model["forward_bytes"]),
+                                  model["max_length"].get<int64_t>()));
+  out += line("training step",
+              fmt::format("{:.1f} MB for {} x {} tokens, AdamW, fp32 (estimate)",
+                          megabytes(training["estimated_bytes"]),
+                          training["sequences"].get<int64_t>(), training["length"].get<int64_t>()));
+  out += line("tokenizer", fmt::format("{}, {} tokens", model["tokenizer"].get<std::string>(),
+                                       model["vocabulary"].get<int64_t>()));
+  if (!model.contains("labels")) return out + line("head", "none: it can embed, not predict");
+  return out + line("labels", fmt::format("{} ({})", fmt::join(model["labels"].get<Words>(), ", "),
+                                          model["problem_type"].get<std::string>()));
+}
+
+}  // namespace
+
+int info(const Words& words) {
+  Arguments arguments("info", "What this build, this machine and a model have.");
+  std::string model;
+  arguments.text("--model,--model_name_or_path", "DIR", model,
+                 "model folder, or name in the local cache");
+  arguments.example("hone info --model DIR --json");
+  std::string answer;
+  if (!arguments.parse(words, answer)) {
+    print(answer);
+    return kDone;
+  }
+  OrderedJson facts = {{"version", HONE_VERSION}, {"build", build_facts()}};
+  facts.update(machine_facts());
+  if (!model.empty()) facts["model"] = model_json(model, arguments.common());
+  if (arguments.common().json) {
+    print(facts.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n");
+  } else {
+    print(machine_text(facts) + (model.empty() ? "" : model_text(facts["model"])));
+  }
+  return kDone;
+}
+
+}  // namespace hone::cli

@@ -1,0 +1,61 @@
+#include "base/json_text.h"
+#include "cli/answering.h"
+#include "cli/commands.h"
+#include "cli/exit_code.h"
+#include "cli/output.h"
+#include "infer/classify.h"
+
+namespace hone::cli {
+namespace {
+
+void append_prediction(const models::EncoderConfig& config, const infer::Answer& answer, bool raw,
+                       std::string& out) {
+  const infer::Prediction prediction = infer::classify(config, answer.values);
+  out += "\"label\":";
+  append_json(out, prediction.label);
+  out += ",\"score\":";
+  append_json(out, prediction.score);
+  out += ",\"scores\":";
+  for (size_t i = 0; i < prediction.scores.size(); ++i) {
+    out += i == 0 ? '{' : ',';
+    append_json(out, config.labels[i]);
+    out += ':';
+    append_json(out, prediction.scores[i]);
+  }
+  out += '}';
+  if (config.problem == models::ProblemType::multi_label) {
+    std::vector<std::string_view> chosen;
+    for (const int64_t i : prediction.chosen)
+      chosen.push_back(config.labels[static_cast<size_t>(i)]);
+    out += ",\"labels\":";
+    append_json_list(out, chosen);
+  }
+  if (raw) {
+    out += ",\"logits\":";
+    append_json_list(out, answer.values);
+  }
+}
+
+}  // namespace
+
+int predict(const Words& words) {
+  Arguments arguments("predict",
+                      "Labels texts: one JSON object a line, in the order of the input.");
+  AnsweringOptions options;
+  bool raw = false;
+  declare(arguments, options);
+  arguments.flag("--raw", raw, "write the logits too");
+  arguments.example("printf 'a great film\\n' | hone predict --model DIR");
+  std::string answer;
+  if (!arguments.parse(words, answer)) {
+    print(answer);
+    return kDone;
+  }
+  return answer_input(
+      arguments.common(), options, {},
+      [raw](const infer::Session& session, const infer::Answer& given, std::string& out) {
+        append_prediction(session.config(), given, raw, out);
+      });
+}
+
+}  // namespace hone::cli

@@ -1,0 +1,85 @@
+#include "infer/model_facts.h"
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "device/cpu_info.h"
+#include "io/folder.h"
+#include "io/weights.h"
+#include "models/batch.h"
+#include "models/encoder.h"
+#include "models/load.h"
+#include "plan/execution.h"
+
+namespace hone::infer {
+namespace {
+
+// Trainer's default batch, and run_glue's default length.
+constexpr int64_t kTrainingSequences = 8;
+constexpr int64_t kTrainingLength = 128;
+
+Extents extents_of(const models::EncoderConfig& config, int64_t sequences, int64_t length) {
+  models::Batch batch(config);
+  const std::vector<int32_t> ids(static_cast<size_t>(length), 0);
+  for (int64_t i = 0; i < sequences; ++i) batch.add(ids);
+  return batch.extents();
+}
+
+/// All values that steps write, side by side.
+uint64_t activation_bytes(const Plan& plan, const Extents& extents) {
+  std::set<int32_t> seen;
+  uint64_t bytes = 0;
+  for (const Step& step : plan.steps()) {
+    for (const Value& value : step.writes) {
+      if (!seen.insert(value.id).second) continue;
+      bytes += static_cast<uint64_t>(extents[value.rows] * value.width) * dtype_size(value.dtype);
+    }
+  }
+  return bytes;
+}
+
+int64_t count_parameters(const nn::Parameters& parameters) {
+  int64_t count = 0;
+  for (const nn::Parameter& parameter : parameters.list()) {
+    count += parameter.weight.rows * parameter.weight.width;
+  }
+  return count;
+}
+
+}  // namespace
+
+ModelFacts model_facts(const std::string& model, DType dtype, int threads) {
+  ModelFacts facts;
+  facts.folder = models::open_model_folder(io::resolve_model(model));
+  const models::EncoderConfig& config = facts.folder.config;
+  const auto weights = io::Weights::open(facts.folder.path);
+  for (const io::TensorInfo& tensor : weights->tensors()) {
+    facts.stored_bytes[std::string(dtype_name(tensor.dtype))] +=
+        static_cast<uint64_t>(tensor.elements) * dtype_size(tensor.dtype);
+  }
+  facts.has_head = models::has_head_weights(models::family_of(config), *weights);
+  const models::Encoder encoder(config, dtype, chosen_isa(), facts.has_head);
+  facts.parameters = count_parameters(encoder.parameters());
+  facts.packed_bytes = encoder.parameters().bytes();
+  facts.max_length = config.max_tokens();
+
+  models::OutputOptions output;
+  output.output = facts.has_head ? models::Output::logits : models::Output::embedding;
+  const models::Forward forward = encoder.record(output);
+  ThreadPool pool(threads > 0 ? threads : usable_cores());
+  Execution execution(forward.plan, {}, pool);
+  execution.resize(extents_of(config, 1, facts.max_length));
+  facts.forward_bytes = facts.packed_bytes + execution.arena_bytes();
+
+  facts.training_sequences = kTrainingSequences;
+  facts.training_length = std::min(kTrainingLength, facts.max_length);
+  const Extents batch = extents_of(config, kTrainingSequences, facts.training_length);
+  constexpr uint64_t kFloatsAParameter = 4;  // weight, gradient, two moments
+  facts.training_bytes =
+      static_cast<uint64_t>(facts.parameters) * kFloatsAParameter * sizeof(float) +
+      activation_bytes(forward.plan, batch);
+  return facts;
+}
+
+}  // namespace hone::infer

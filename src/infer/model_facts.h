@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "models/folder.h"
+#include "tensor/dtype.h"
+
+namespace hone::infer {
+
+/// What can be said of a model without loading its weights.
+struct ModelFacts {
+  models::ModelFolder folder;
+  bool has_head = false;
+  int64_t parameters = 0;                        ///< of the model; shared ones once
+  std::map<std::string, uint64_t> stored_bytes;  ///< of the checkpoint, by dtype
+  uint64_t packed_bytes = 0;                     ///< of the weights in memory
+  int64_t max_length = 0;                        ///< tokens that have a position
+  uint64_t forward_bytes = 0;                    ///< weights and activations, 1 x max_length
+  int64_t training_sequences = 0;
+  int64_t training_length = 0;
+  /// An estimate for a step of that many sequences: fp32 weights, gradients and AdamW's two
+  /// moments, and every activation of the forward pass kept.
+  uint64_t training_bytes = 0;
+};
+
+ModelFacts model_facts(const std::string& model, DType dtype, int threads);
+
+}  // namespace hone::infer
