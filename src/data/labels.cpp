@@ -55,7 +55,8 @@ std::string normal_label(std::string_view name) {
   return key;
 }
 
-LabelMap::LabelMap(std::vector<std::string> task_labels, std::vector<std::string> model_labels)
+LabelMap::LabelMap(std::vector<std::string> task_labels, std::vector<std::string> model_labels,
+                   const std::string& config)
     : model_labels_(std::move(model_labels)),
       model_keys_(keys_of(model_labels_)),
       task_keys_(keys_of(task_labels)) {
@@ -68,7 +69,7 @@ LabelMap::LabelMap(std::vector<std::string> task_labels, std::vector<std::string
   for (const std::string& key : task_keys_) found += index_of(model_keys_, key) != SIZE_MAX;
   by_name_ = named && found > 0;
   if (by_name_ ? found < task_keys_.size() : task_keys_.size() != model_labels_.size()) {
-    fail(ErrorKind::bad_file, "config.json: id2label: expected the labels {}, got {}",
+    fail(ErrorKind::bad_file, "{}: id2label: expected the labels {}, got {}", config,
          quote(fmt::format("{}", fmt::join(task_labels, ", ")), 400),
          quote(fmt::format("{}", fmt::join(model_labels_, ", ")), 400));
   }

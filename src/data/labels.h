@@ -19,8 +19,9 @@ class LabelMap {
   /// `model_labels`: id2label in id order. Names "LABEL_0" or "0" do not count as names.
   /// Both sides named: matched by name, since the order differs between models (MNLI). The
   /// model's side without names, or no name in common and as many labels: by id. Some names in
-  /// common but not all: an error.
-  LabelMap(std::vector<std::string> task_labels, std::vector<std::string> model_labels);
+  /// common but not all: an error, which names `config`, the file of id2label.
+  LabelMap(std::vector<std::string> task_labels, std::vector<std::string> model_labels,
+           const std::string& config = "config.json");
 
   /// The model's id for the label of a record: a name, or a decimal id (the data's). Errors name
   /// file, line and value; no label is an error too.

@@ -13,7 +13,7 @@ std::vector<TaskSplit> glue_splits() {
   return {{"train", {"train.tsv"}}, {"validation", {"dev.tsv"}}, {"test", {"test.tsv"}}};
 }
 
-/// The splits of the last three sets have their test set for a dev set.
+/// Of sets that were published without a dev set.
 std::vector<TaskSplit> test_for_validation(const Names& train, const Names& test) {
   return {{"train", train}, {"validation", test}, {"test", test}};
 }

@@ -63,7 +63,7 @@ TEST_F(LabelTest, ModelsWithMoreClassesThanTheTask) {
 
 TEST_F(LabelTest, LabelsThatDoNotFitAreAnError) {
   const std::string message =
-      "config.json: id2label: expected the labels 'entailment, neutral, contradiction', got ";
+      "dir/config.json: id2label: expected the labels 'entailment, neutral, contradiction', got ";
   EXPECT_EQ(error_of([&] {
               LabelMap(mnli_, {"entailment", "not_entailment"});
             }),
