@@ -65,11 +65,11 @@ TEST_F(LabelTest, LabelsThatDoNotFitAreAnError) {
   const std::string message =
       "dir/config.json: id2label: expected the labels 'entailment, neutral, contradiction', got ";
   EXPECT_EQ(error_of([&] {
-              LabelMap(mnli_, {"entailment", "not_entailment"});
+              LabelMap(mnli_, {"entailment", "not_entailment"}, "dir/config.json");
             }),
             message + "'entailment, not_entailment'");
   EXPECT_EQ(error_of([&] {
-              LabelMap(mnli_, {"LABEL_0", "LABEL_1"});
+              LabelMap(mnli_, {"LABEL_0", "LABEL_1"}, "dir/config.json");
             }),
             message + "'LABEL_0, LABEL_1'");
 }
