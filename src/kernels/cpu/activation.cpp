@@ -28,20 +28,16 @@ void ActivateRange(const T* x, int64_t count, T* y) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-#include <algorithm>
+#include "kernels/cpu/rows.h"
 
 namespace hone::kernels {
 namespace {
 
-constexpr int64_t kChunk = 4096;  // elements a task: a few microseconds of work
-
 template <Activation activation, typename T>
 void run(const T* x, int64_t count, T* y, ThreadPool& pool) {
   const auto range = HONE_TARGET_FUNCTION(ActivateRange<activation, T>);
-  pool.run((count + kChunk - 1) / kChunk, [&](int64_t task, int) {
-    const int64_t begin = task * kChunk;
-    range(x + begin, std::min(kChunk, count - begin), y + begin);
-  });
+  for_row_ranges(count, 1, pool,
+                 [&](int64_t begin, int64_t end) { range(x + begin, end - begin, y + begin); });
 }
 
 }  // namespace

@@ -21,12 +21,12 @@ void SoftmaxRow(const float* x, int64_t width, float* y) {
   VF32 sum = hn::Zero(kF32);
   int64_t i = 0;
   for (; i + lanes <= width; i += lanes) {
-    const VF32 e = Exp(kF32, hn::Sub(LoadVector(x + i), shift));
+    const VF32 e = ExpNonPositive(kF32, hn::Sub(LoadVector(x + i), shift));
     StoreVector(e, y + i);
     sum = hn::Add(sum, e);
   }
   if (i < width) {
-    const VF32 e = Exp(kF32, hn::Sub(LoadPart(x + i, width - i), shift));
+    const VF32 e = ExpNonPositive(kF32, hn::Sub(LoadPart(x + i, width - i), shift));
     StorePart(e, y + i, width - i);
     sum = hn::Add(sum, hn::IfThenElseZero(hn::FirstN(kF32, width - i), e));
   }
