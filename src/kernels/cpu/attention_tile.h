@@ -20,7 +20,8 @@ struct AttentionTiles {
   explicit AttentionTiles(int64_t head_size)
       : depth(head_size),
         padded_depth((head_size + kPanel - 1) / kPanel * kPanel),
-        // Packed keys and values of a tile are 128 KB up to head size 64 and stay in L2.
+        // Packed keys and values of a tile are 128 KB up to head size 64 and stay in L2; half and
+        // twice as many keys time the same within 3% on Zen 4.
         keys(std::clamp<int64_t>(16384 / padded_depth / kPanel * kPanel, 2 * kPanel, 256)) {}
 
   int64_t depth;
