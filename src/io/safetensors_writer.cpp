@@ -145,8 +145,8 @@ WeightsWriter::WeightsWriter(const std::string& folder, std::vector<TensorSpec> 
         parts.size() == 1 ? "model.safetensors"
                           : fmt::format("model-{:05}-of-{:05}.safetensors", i + 1, parts.size());
     tensors_.insert(tensors_.end(), parts[i].begin(), parts[i].end());
-    shards_.push_back(
-        {name, std::make_unique<SafetensorsWriter>(folder + "/" + name, std::move(parts[i]))});
+    shards_.push_back({name, std::make_unique<SafetensorsWriter>(fmt::format("{}/{}", folder, name),
+                                                                 std::move(parts[i]))});
   }
 }
 

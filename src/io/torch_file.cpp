@@ -174,7 +174,7 @@ std::vector<TensorInfo> read_zip(const InputFile& file) {
   for (const PickleStorage& storage : pickle.storages()) {
     const std::string key(pickle.text(storage.key));
     if (places.contains(key)) continue;
-    const ZipDirectory::Range data = zip.find(root + "data/" + key);
+    const ZipDirectory::Range data = zip.find(fmt::format("{}data/{}", root, key));
     places.emplace(key, StoragePlace{data.offset, data.size});
   }
   return collect(pickle, top, places, file.path());
