@@ -8,9 +8,11 @@ every class and mapping is what the package was seen to do.
     python tools/unicode_tables.py [OUT]
 """
 import sys
+import unicodedata
 from pathlib import Path
 
 import tokenizers
+from tokenizers import Regex
 from tokenizers import normalizers as N
 from tokenizers import pre_tokenizers as P
 
@@ -20,7 +22,7 @@ HANGUL = range(0xAC00, 0xAC00 + 11172)
 # Bit order is that of enum Class in unicode.h.
 CLASSES = ["whitespace", "word", "bert_punctuation", "numeric", "mark", "nonspacing", "bert_dropped",
            "bert_space", "chinese", "lowercases", "decomposes", "decomposes_compat", "reorders",
-           "nmt_dropped", "nmt_space"]
+           "nmt_dropped", "nmt_space", "regex_proxied"]
 
 
 def splits_as(pre_tokenizer, c):
@@ -126,6 +128,29 @@ def probe_compositions(nfc, canonical):
     return pairs
 
 
+def probe_regex_proxies():
+    """Code points that the package's Oniguruma classifies otherwise than the one hone links
+    (Debian 12's, of Unicode 14, which is also this Python's): each with one of the same category
+    and UTF-8 length that both know, to stand for it while an expression is matched."""
+    assert unicodedata.unidata_version == "14.0.0", "run with Python 3.11"
+    text = "".join(map(chr, CODES))
+    category = {}
+    for name in sorted({unicodedata.category(chr(c)) for c in CODES}):
+        matched = P.Split(Regex(rf"\p{{{name}}}"), "removed", invert=True)
+        for at in range(0, len(text), 4096):
+            for piece, _ in matched.pre_tokenize_str(text[at:at + 4096]):
+                category.update((ord(x), name) for x in piece)
+    proxies, known = {}, {}
+    for c in CODES:
+        if category[c] == unicodedata.category(chr(c)):
+            known.setdefault((category[c], len(chr(c).encode())), c)
+    for c in CODES:
+        if category[c] != unicodedata.category(chr(c)):
+            han = category[c] == "Lo" and c >= 0x20000
+            proxies[c] = 0x20000 if han else known[category[c], len(chr(c).encode())]
+    return proxies
+
+
 def runs(values):
     """(first, last, value) for stretches of equal non-zero values."""
     out = []
@@ -197,6 +222,8 @@ def main():
     bits["decomposes"] = set(canonical) | set(HANGUL)
     bits["decomposes_compat"] = set(compat) | set(HANGUL)
     bits["reorders"] = set(ccc)
+    proxies = probe_regex_proxies()
+    bits["regex_proxied"] = set(proxies)
     classes = {}
     for bit, name in enumerate(CLASSES):
         for c in bits[name]:
@@ -212,6 +239,7 @@ def main():
     text += mappings("kCompat", {c: s for c, s in compat.items() if canonical.get(c) != s})
     text += rows("kCompositions", "Composition",
                  [(f"{a:#x}", f"{b:#x}", f"{c:#x}") for (a, b), c in sorted(pairs.items())])
+    text += rows("kRegexProxyRuns", "ProxyRun", [(f"{a:#x}", f"{b:#x}", f"{v:#x}") for a, b, v in runs(proxies)])
     text += "// clang-format on\n"
     out.write_text(text)
     print(f"{out}: {len(text)} bytes, {len(runs(classes))} class runs, {len(set(ccc.values()))} combining "

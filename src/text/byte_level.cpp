@@ -150,10 +150,9 @@ EdgeSpace edge_space(std::string_view token) {
 
 void trim_offsets(EdgeSpace space, bool first, bool add_prefix_space, uint32_t& begin,
                   uint32_t& end) {
-  if (space.leading > 0) {
-    const bool added = add_prefix_space && (first || begin == 0);
-    begin = std::min(begin + space.leading - (added ? 1 : 0), end);
-  }
+  // A single space at the start may be the one that was added, and stays.
+  const bool added = add_prefix_space && (first || begin == 0) && space.leading == 1;
+  if (!added) begin = std::min(begin + space.leading, end);
   if (space.trailing > 0 && end >= space.trailing) end = std::max(end - space.trailing, begin);
 }
 

@@ -51,7 +51,11 @@ std::unique_ptr<Normalizer> build_normalizer(const Json& json, const std::string
   if (type == "Replace") {
     return make<Replace>(build_pattern(fields, path), fields.string("content"));
   }
-  if (type == "Prepend") return make<Prepend>(fields.string("prepend"));
+  if (type == "Prepend") {
+    // `tokenizers` loses the first character's alignment over an empty one.
+    if (fields.string("prepend").empty()) fail_unsupported(file, path + ".prepend", "");
+    return make<Prepend>(fields.string("prepend"));
+  }
   if (type == "Precompiled") {
     const std::string field = path + ".precompiled_charsmap";
     return make<Precompiled>(

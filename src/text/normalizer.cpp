@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/error.h"
 #include "text/unicode.h"
 
 namespace hone::text {
@@ -91,6 +92,10 @@ void Replace::apply(AlignedText& text, AlignedText& spare) const {
     if (!stretch.match) {
       rewriter.keep(stretch.end - stretch.begin);
       continue;
+    }
+    if (stretch.end == 0) {
+      // What `tokenizers` puts there belongs to no character, and later steps trip over it.
+      fail(ErrorKind::unsupported, "{}: an empty match at the start of a text", pattern_.name());
     }
     rewriter.skip(stretch.end - stretch.begin);
     for (size_t i = 0; i < content_.size();) {

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "base/error.h"
+#include "text/unicode.h"
 
 namespace hone::text {
 namespace {
@@ -32,6 +33,25 @@ std::string onig_message(int code, OnigErrorInfo* info) {
   return std::string(reinterpret_cast<const char*>(buffer), static_cast<size_t>(size));
 }
 
+/// `text`, or a copy of equal length in which new characters are stood in for by older ones.
+std::string_view with_proxies(std::string_view text, std::string& memory) {
+  const Unicode& unicode = Unicode::tables();
+  bool any = false;
+  for (size_t at = 0; at < text.size() && !any;) {
+    const Utf8Char c = decode_utf8(text, at);
+    any = unicode.is(c.code, kRegexProxied);
+    at += c.size;
+  }
+  if (!any) return text;
+  memory.clear();
+  for (size_t at = 0; at < text.size();) {
+    const Utf8Char c = decode_utf8(text, at);
+    append_utf8(unicode.regex_proxy(c.code), memory);
+    at += c.size;
+  }
+  return memory;
+}
+
 void add_gap(size_t from, size_t to, std::vector<Stretch>& out) {
   if (from != to) out.push_back({static_cast<uint32_t>(from), static_cast<uint32_t>(to), false});
 }
@@ -40,7 +60,6 @@ void add_gap(size_t from, size_t to, std::vector<Stretch>& out) {
 
 struct Pattern::Expression {
   regex_t* regex = nullptr;
-  std::string name;  ///< file and field
   Expression() = default;
   Expression(const Expression&) = delete;
   Expression& operator=(const Expression&) = delete;
@@ -61,7 +80,6 @@ Pattern Pattern::regex(const std::string& expression, const std::string& file,
          field, expression.size(), kMaxExpression);
   }
   auto compiled = std::make_shared<Expression>();
-  compiled->name = file + ": " + field;
   OnigErrorInfo info{};
   const OnigUChar* begin = bytes_of(expression);
   const int code = onig_new(&compiled->regex, begin, begin + expression.size(), ONIG_OPTION_NONE,
@@ -72,6 +90,7 @@ Pattern Pattern::regex(const std::string& expression, const std::string& file,
          onig_message(code, &info), quote(expression));
   }
   Pattern pattern;
+  pattern.name_ = file + ": " + field;
   pattern.expression_ = std::move(compiled);
   return pattern;
 }
@@ -98,7 +117,9 @@ void Pattern::find_string(std::string_view text, std::vector<Stretch>& out) cons
   add_gap(done, text.size(), out);
 }
 
-void Pattern::find_regex(std::string_view text, std::vector<Stretch>& out) const {
+void Pattern::find_regex(std::string_view original, std::vector<Stretch>& out) const {
+  thread_local std::string memory;
+  const std::string_view text = with_proxies(original, memory);
   const std::unique_ptr<OnigMatchParam, void (*)(OnigMatchParam*)> limits(
       onig_new_match_param(), [](OnigMatchParam* p) { onig_free_match_param(p); });
   onig_initialize_match_param(limits.get());
@@ -115,8 +136,8 @@ void Pattern::find_regex(std::string_view text, std::vector<Stretch>& out) const
                                              region.get(), ONIG_OPTION_NONE, limits.get());
     if (found == ONIG_MISMATCH) break;
     if (found < 0) {
-      fail(ErrorKind::bad_file, "{}: the expression gave up on a text of {} bytes ({})",
-           expression_->name, text.size(), onig_message(found, nullptr));
+      fail(ErrorKind::bad_file, "{}: the expression gave up on a text of {} bytes ({})", name_,
+           text.size(), onig_message(found, nullptr));
     }
     const size_t from = static_cast<size_t>(region->beg[0]);
     const size_t to = static_cast<size_t>(region->end[0]);

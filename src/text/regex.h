@@ -29,6 +29,9 @@ class Pattern {
   /// Replaces `out` with the stretches that cover `text`, in order.
   void find(std::string_view text, std::vector<Stretch>& out) const;
 
+  /// File and field of an expression, for errors.
+  const std::string& name() const { return name_; }
+
  private:
   struct Expression;
 
@@ -36,6 +39,7 @@ class Pattern {
   void find_regex(std::string_view text, std::vector<Stretch>& out) const;
 
   std::string needle_;
+  std::string name_;
   std::shared_ptr<const Expression> expression_;
 };
 

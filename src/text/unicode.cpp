@@ -12,6 +12,11 @@ struct ClassRun {
   uint32_t last;
   uint16_t value;
 };
+struct ProxyRun {
+  uint32_t first;
+  uint32_t last;
+  uint32_t proxy;
+};
 struct LowercaseRun {
   uint32_t first;
   uint32_t last;
@@ -145,6 +150,12 @@ std::span<const uint32_t> Unicode::lowercase(char32_t code, uint32_t (&memory)[3
     if ((mappings[at] & kCodeMask) == code) return mappings.subspan(at + 1, mappings[at] >> 24);
   }
   return std::span(memory, 1);
+}
+
+char32_t Unicode::regex_proxy(char32_t code) const {
+  if (!is(code, kRegexProxied)) return code;
+  const ProxyRun* run = find_run(kRegexProxyRuns, code);
+  return run ? run->proxy : code;
 }
 
 }  // namespace hone::text

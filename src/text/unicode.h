@@ -24,6 +24,7 @@ enum CodeClass : uint16_t {
   kReorders = 1 << 12,          ///< has a combining class other than 0
   kNmtDropped = 1 << 13,
   kNmtSpace = 1 << 14,
+  kRegexProxied = 1 << 15,
 };
 
 /// Two-level tables of all code points, built once from the generated runs.
@@ -43,6 +44,9 @@ class Unicode {
   char32_t compose(char32_t first, char32_t second) const;
   /// The lower case, of up to three code points.
   std::span<const uint32_t> lowercase(char32_t code, uint32_t (&memory)[3]) const;
+  /// A code point of the same length and category for one that the linked Oniguruma is too old to
+  /// know as `tokenizers`' own does; for others the code point itself.
+  char32_t regex_proxy(char32_t code) const;
 
  private:
   Unicode();

@@ -5,6 +5,7 @@ import struct
 import subprocess
 from pathlib import Path
 
+os.environ.setdefault("RUST_BACKTRACE", "0")
 ROOT = Path(__file__).resolve().parent.parent.parent
 DATA = Path(os.environ.get("HONE_DATA", ROOT.parent / "shared" / "data"))
 NONE = 0xFFFFFFFF
@@ -78,8 +79,10 @@ def reference(tokenizer, inputs, add_special_tokens=True):
         try:
             e = tokenizer.encode(decoded(text), None if pair is None else decoded(pair),
                                  add_special_tokens=add_special_tokens)
-        except Exception as error:  # the package raises bare exceptions
-            results.append(f"error: {error}")
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # a bare Exception, or a Rust panic, which is not even that
+            results.append(f"{type(error).__name__}: {error}")
             continue
         results.append({"ids": e.ids, "type_ids": e.type_ids, "offsets": e.offsets,
                         "special": e.special_tokens_mask, "tokens": e.tokens})
@@ -93,8 +96,8 @@ def differences(inputs, ours, theirs, limit=5):
         print(f"    {len(ours)} results for {len(theirs)} inputs")
         return 1
     for item, a, b in zip(inputs, ours, theirs):
-        if isinstance(a, str) and isinstance(b, str):
-            continue
+        if isinstance(b, str) and (isinstance(a, str) or b.startswith("PanicException")):
+            continue  # where `tokenizers` itself falls over there is nothing to be equal to
         fields = ["error"] if isinstance(a, str) or isinstance(b, str) else [
             f for f in ("ids", "type_ids", "offsets", "special", "tokens") if a[f] != b[f]]
         if not fields:
@@ -152,8 +155,8 @@ def corpus(name):
         out = []
         for part in ("train", "test"):
             with lzma.open(DATA / "imdb" / f"{part}.tsv.xz") as file:
-                out += [line.split("\t", 1)[1] if "\t" in line else line
-                        for line in file.read().decode("utf-8", "replace").split("\n") if line]
+                rows = file.read().decode("utf-8", "replace").split("\n")
+                out += [row.split("\t", 2)[2] for row in rows[1:] if row.count("\t") >= 2]
         return out
     raise KeyError(name)
 

@@ -63,7 +63,7 @@ TEST(ByteLevel, TrimsOffsets) {
   };
   EXPECT_EQ(trim("\u0120a", false, false, 4, 6), std::pair(5U, 6U));
   EXPECT_EQ(trim("\u0120a", true, true, 0, 1), std::pair(0U, 1U));
-  EXPECT_EQ(trim("\u0120\u0120a", true, true, 0, 2), std::pair(1U, 2U));
+  EXPECT_EQ(trim("\u0120\u0120a", true, true, 0, 3), std::pair(2U, 3U));
   EXPECT_EQ(trim("\u0120a", false, true, 0, 1), std::pair(0U, 1U)) << "a pretokenized word";
   EXPECT_EQ(trim("a\u0120 ", false, false, 4, 7), std::pair(4U, 5U));
   EXPECT_EQ(trim("\u0120\u0120", false, false, 4, 6), std::pair(6U, 6U));
