@@ -43,9 +43,12 @@ double binary_cross_entropy(const std::vector<float>& logits, const std::vector<
 /// Scores answers against labels and sums the loss.
 class Judge {
  public:
-  Judge(const models::EncoderConfig& config, const EvaluateOptions& options)
+  Judge(const models::ModelFolder& folder, const EvaluateOptions& options)
+      : Judge(folder.config, folder.path + "/config.json", options) {}
+  Judge(const models::EncoderConfig& config, const std::string& file,
+        const EvaluateOptions& options)
       : problem_(config.problem),
-        labels_(options.task_labels, config.labels),
+        labels_(options.task_labels, config.labels, file),
         scorer_(problem_of(config), static_cast<int64_t>(config.labels.size()),
                 options.metrics.empty()
                     ? metrics::default_metrics(problem_of(config),
@@ -104,7 +107,7 @@ class Judge {
 
 Evaluation evaluate(Session& session, data::RecordStream& records, const EvaluateOptions& options) {
   const Stopwatch watch;
-  Judge judge(session.config(), options);
+  Judge judge(session.folder(), options);
   Evaluation evaluation;
   std::vector<data::Record> batch(static_cast<size_t>(options.batch_size));
   std::vector<Input> inputs;
