@@ -47,7 +47,7 @@ struct Row {
   Case c;
   double peak;  // GFLOP/s
   Timing ours, theirs;
-  double ratio;  // median of theirs / ours over neighbouring calls
+  double ratio;  // median over neighbouring batches of theirs / ours, the best call of each
   bool theirs_invariant;
   double gflop() const { return 2e-9 * static_cast<double>(c.m * c.n * c.k); }
 };
@@ -89,7 +89,7 @@ bool is_invariant(const Case& c, const Inputs& in, const std::vector<float>& tog
   return std::equal(together.end() - c.n, together.end(), product->result().begin());
 }
 
-/// A few calls after one that is not counted; their median. With several threads it first waits
+/// A few calls after one that is not counted; the best of them. With several threads it first waits
 /// until the other side's workers, which spin for milliseconds (OpenMP's), have gone to sleep.
 double time_batch(Product& product, int threads, std::vector<double>& all) {
   if (threads > 1) std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -102,7 +102,7 @@ double time_batch(Product& product, int threads, std::vector<double>& all) {
     batch.push_back(watch.seconds());
   }
   all.insert(all.end(), batch.begin(), batch.end());
-  return quantile(batch, 0.5);
+  return *std::min_element(batch.begin(), batch.end());
 }
 
 Row measure(const Case& c, double peak, double budget_ms, ThreadPool& pool) {
@@ -116,9 +116,9 @@ Row measure(const Case& c, double peak, double budget_ms, ThreadPool& pool) {
   Row row{c, peak, {}, {}, 0, is_invariant(c, inputs, theirs->result())};
   std::vector<double> a, b, ratio;
   const Stopwatch total;
-  while (ratio.size() < 5 || (total.seconds() * 1e3 < budget_ms && ratio.size() < 500)) {
-    const double ours_median = time_batch(*ours, c.threads, a);
-    ratio.push_back(time_batch(*theirs, c.threads, b) / ours_median);
+  while (ratio.size() < 9 || (total.seconds() * 1e3 < budget_ms && ratio.size() < 500)) {
+    const double ours_best = time_batch(*ours, c.threads, a);
+    ratio.push_back(time_batch(*theirs, c.threads, b) / ours_best);
   }
   row.ours = timing(a);
   row.theirs = timing(b);

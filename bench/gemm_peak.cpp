@@ -8,7 +8,7 @@
 namespace hone::bench {
 namespace {
 
-constexpr int64_t kRounds = 2'000'000;
+constexpr int64_t kRounds = 100'000;
 constexpr int kSums = 12;  // more than latency times issue width of any of these
 
 __attribute__((target("avx2,fma"))) float run_avx2() {
@@ -54,7 +54,7 @@ double measured_peak(Isa isa, DType dtype, ThreadPool& pool) {
   const bool native = dtype == DType::bf16 && isa >= Isa::avx512_bf16;
   const double flops = 2.0 * kRounds * kSums * (native ? 32 : isa >= Isa::avx512 ? 16 : 8);
   double best = 0;
-  for (int attempt = 0; attempt < 5; ++attempt) {
+  for (int attempt = 0; attempt < 60; ++attempt) {
     const Stopwatch watch;
     pool.run(pool.size(), [&](int64_t, int) {
       volatile float sink = native               ? run_avx512_bf16()

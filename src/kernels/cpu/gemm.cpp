@@ -19,7 +19,10 @@ namespace {
 constexpr int64_t kBlockRows = 128;  // by 768 fp32: under half of an L2 cache of 1 MB
 constexpr int64_t kTasksPerWorker = 16;
 constexpr size_t kCacheLine = 64;
-constexpr size_t kCacheWay = 4096;  // rows this far apart fall on one set of the L1 cache
+// Rows a multiple of this apart fall on one or two sets of the L1 cache and throw each other out.
+constexpr size_t kBadStride = 2048;
+constexpr int64_t kCopyPadding = 9;     // cache lines; 1 and 3 were measured slower by up to 12%
+constexpr int64_t kOwnAhead = 8 << 10;  // bytes to fetch ahead where one tile streams the weight
 
 struct Cut {
   int64_t begin, end;
@@ -38,11 +41,12 @@ const GemmKernel& kernel_of(const PackedMatrix& matrix) {
 
 struct Blocking {
   const GemmKernel& kernel;
-  bool copy_all = false;   // of A; otherwise only a last tile that is no whole unit of rows
-  int64_t width = 0;       // of a panel
-  int64_t panels = 0;      // of the weight
-  int64_t depth = 0;       // k, rounded up
-  int64_t slices = 0;      // of k
+  bool copy_all = false;  // of A; otherwise only a last tile that is no whole unit of rows
+  int64_t width = 0;      // of a panel
+  int64_t panels = 0;     // of the weight
+  int64_t depth = 0;      // k, rounded up
+  int64_t slice = 0;      // of k
+  int64_t slices = 0;
   int64_t units = 0;       // of rows
   int64_t tiles = 0;       // of units
   int64_t most_tiles = 0;  // of a block
@@ -51,10 +55,10 @@ struct Blocking {
 
   Blocking(const GemmKernel& with, const GemmArgs& args, int threads);
 
-  /// Between rows of copied A: whole cache lines, and no two neighbours on one set of the cache.
+  /// Between rows of copied A.
   int64_t copy_stride() const {
     const int64_t line = static_cast<int64_t>(kCacheLine / kernel.a_size);
-    return round_up(depth, line) + line;
+    return round_up(depth, line) + kCopyPadding * line;
   }
   int64_t sums_size() const {  // of one tile by one panel
     return round_up(kernel.tile_rows, kernel.row_unit) * width;
@@ -75,19 +79,24 @@ Blocking::Blocking(const GemmKernel& with, const GemmArgs& args, int threads) : 
   const PackedMatrix& b = *args.b;
   const size_t size = dtype_size(args.a_dtype);
   copy_all = size != kernel.a_size || b.k % kernel.k_unit != 0 ||
-             static_cast<size_t>(args.lda) * size % kCacheWay == 0;
+             static_cast<size_t>(args.lda) * size % kBadStride == 0;
   width = panel_rows(b.isa);
   panels = ceil_div(b.n, width);
   depth = packed_depth(b.dtype, b.k);
-  slices = std::max<int64_t>(1, ceil_div(depth, kernel.slice));
   units = ceil_div(args.m, kernel.row_unit);
   tiles = ceil_div(units, kernel.tile_rows / kernel.row_unit);
   most_tiles = kBlockRows / kernel.tile_rows;
+  const int64_t block_rows = std::min(tiles, most_tiles) * kernel.tile_rows;
+  const bool sliced = block_rows * depth * static_cast<int64_t>(kernel.a_size) > kernel.whole;
+  slice = sliced ? kernel.slice : std::max<int64_t>(depth, 1);
+  slices = std::max<int64_t>(1, ceil_div(depth, slice));
   blocks = std::max<int64_t>(1, ceil_div(tiles, most_tiles));
   const int64_t wanted = ceil_div(threads == 1 ? 1 : threads * kTasksPerWorker, blocks);
   const int64_t chunk_panels = std::max<int64_t>(1, panels / wanted);
   chunks = std::max<int64_t>(1, ceil_div(panels, chunk_panels));
 }
+
+const char* address(const std::byte* at) { return reinterpret_cast<const char*>(at); }
 
 /// One worker's share of the workspace.
 struct Scratch {
@@ -170,22 +179,42 @@ struct Task {
     }
   }
 
+  const std::byte* weight(int64_t panel, int64_t k) const {
+    return static_cast<const std::byte*>(args.b->data) +
+           static_cast<size_t>((panel * cut.depth + k) * cut.width) * dtype_size(args.b->dtype);
+  }
+
+  /// The next panel's slice comes from memory while this one is multiplied, a share with each tile.
+  GemmFetch fetch(int64_t panel, const Cut& k, int64_t tile) const {
+    const GemmKernel& kernel = cut.kernel;
+    const std::byte* here = weight(panel, k.begin);
+    const int64_t steps = k.size() / kernel.k_step;
+    const int64_t bytes = weight(panel, k.end) - here;
+    if (tiles.size() == 1) {
+      // With few rows memory is the limit, and the processor's own prefetching does better.
+      const bool useful = kernel.fetches_ahead && rows(tile).size() >= kernel.tile_rows - 2;
+      return {address(here) + kOwnAhead, useful ? bytes / std::max<int64_t>(steps, 1) : 0};
+    }
+    const int64_t share = steps * static_cast<int64_t>(kCacheLine);
+    const int64_t begin = (tile - tiles.begin) * share;
+    const bool useful = (kernel.fetches_ahead || cut.slices > 1) && panel + 1 < panels.end;
+    if (!useful || begin >= bytes) return {address(here), 0};
+    return {address(weight(panel + 1, k.begin) + begin), static_cast<int64_t>(kCacheLine)};
+  }
+
   void multiply(int64_t slice, int64_t panel, GemmFinish finish) const {
     const GemmKernel& kernel = cut.kernel;
-    const Cut k = {slice * kernel.slice, std::min((slice + 1) * kernel.slice, cut.depth)};
+    const Cut k = {slice * cut.slice, std::min((slice + 1) * cut.slice, cut.depth)};
     const bool last = slice + 1 == cut.slices;
     const int64_t column = panel * cut.width;
-    const auto* b =
-        static_cast<const std::byte*>(args.b->data) +
-        static_cast<size_t>((panel * cut.depth + k.begin) * cut.width) * dtype_size(args.b->dtype);
     float* sums = scratch.sums;
     if (cut.slices > 1) sums += (panel - panels.begin) * tiles.size() * cut.sums_size();
     for (int64_t tile = tiles.begin; tile < tiles.end; ++tile) {
       const Cut r = rows(tile);
       const Rows from = operand(tile);
       if (last) prefetch_c(r, column);
-      kernel.multiply(r.size(), from.a + static_cast<size_t>(k.begin) * kernel.a_size, from.lda, b,
-                      k.size(), slice > 0, sums);
+      kernel.multiply(r.size(), from.a + static_cast<size_t>(k.begin) * kernel.a_size, from.lda,
+                      weight(panel, k.begin), k.size(), slice > 0, sums, fetch(panel, k, tile));
       if (last) {
         finish(args, {r.begin, column, r.size(), std::min(cut.width, args.b->n - column), sums});
       }

@@ -13,14 +13,15 @@ constexpr int64_t kUnit = 16;
 constexpr int64_t kTileRows = 2 * kUnit;
 constexpr int64_t kPanel = 32;
 constexpr int64_t kDepth = kBf16Depth;
+constexpr int64_t kStep = 2;
 constexpr int64_t kSumsStride = kPanel * sizeof(float);
 constexpr int64_t kPairsStride = kPanel * 2 * sizeof(bf16);
 
 /// Engine: load<tile>(from, stride), store<tile>(to, stride), zero<tile>(), and
 /// dot<sums, a, b>(): sums += a * b. Tiles 0 to 3 hold sums, 4 and 5 rows of A, 6 and 7 columns.
 template <typename Engine, bool two_units>
-void multiply_units(const char* a, int64_t stride, const char* b, int64_t k, bool add,
-                    float* sums) {
+void multiply_units(const char* a, int64_t stride, const char* b, int64_t k, bool add, float* sums,
+                    GemmFetch fetch) {
   float* lower = sums + kUnit * kPanel;
   if (add) {
     Engine::template load<0>(sums, kSumsStride);
@@ -44,6 +45,9 @@ void multiply_units(const char* a, int64_t stride, const char* b, int64_t k, boo
       Engine::template dot<2, 5, 6>();
       Engine::template dot<3, 5, 7>();
     }
+    for (int64_t line = 0; line < kDepth / kStep; ++line, fetch.next += fetch.stride) {
+      __builtin_prefetch(fetch.next, 0, 2);
+    }
     a += kDepth * sizeof(bf16);
     b += kDepth / 2 * kPairsStride;
   }
@@ -55,14 +59,14 @@ void multiply_units(const char* a, int64_t stride, const char* b, int64_t k, boo
 
 template <typename Engine>
 void multiply(int64_t rows, const void* a, int64_t lda, const void* b, int64_t k, bool add,
-              float* sums) {
+              float* sums, GemmFetch fetch) {
   const auto* from = static_cast<const char*>(a);
   const auto* panel = static_cast<const char*>(b);
   const int64_t stride = lda * static_cast<int64_t>(sizeof(bf16));
   if (rows > kUnit) {
-    multiply_units<Engine, true>(from, stride, panel, k, add, sums);
+    multiply_units<Engine, true>(from, stride, panel, k, add, sums, fetch);
   } else {
-    multiply_units<Engine, false>(from, stride, panel, k, add, sums);
+    multiply_units<Engine, false>(from, stride, panel, k, add, sums, fetch);
   }
 }
 
@@ -74,7 +78,18 @@ inline void copy_row(const void* from, int64_t k, void* to) {
 /// slice of 384 of a panel is 24 KB and stays in the L1 cache while the rows pass.
 template <typename Engine>
 constexpr GemmKernel kKernel = {
-    kTileRows,          kUnit,           kDepth, 384, sizeof(bf16), &copy_row, &multiply<Engine>,
-    &Engine::configure, &Engine::release};
+    .tile_rows = kTileRows,
+    .row_unit = kUnit,
+    .k_unit = kDepth,
+    .whole = 48 << 10,
+    .slice = 384,
+    .fetches_ahead = false,
+    .k_step = kStep,
+    .a_size = sizeof(bf16),
+    .copy_row = &copy_row,
+    .multiply = &multiply<Engine>,
+    .begin = &Engine::configure,
+    .end = &Engine::release,
+};
 
 }  // namespace hone::kernels::amx

@@ -16,7 +16,7 @@ constexpr int64_t kLanes = 16;
 /// `stride` in bytes: rows need not be aligned to pairs.
 template <int rows>
 void multiply_rows(const char* a, int64_t stride, const uint32_t* b, int64_t pairs, bool add,
-                   float* out) {
+                   float* out, GemmFetch fetch) {
   constexpr int kPointers = (rows + 2) / 3;
   const char* p[kPointers];
   __m512 sums[rows][2];
@@ -28,6 +28,8 @@ void multiply_rows(const char* a, int64_t stride, const uint32_t* b, int64_t pai
     sums[r][1] = add ? _mm512_load_ps(out + r * kPanel + kLanes) : _mm512_setzero_ps();
   }
   for (int64_t i = 0; i < pairs; ++i) {
+    __builtin_prefetch(fetch.next, 0, 2);
+    fetch.next += fetch.stride;
     const auto b0 = (__m512bh)_mm512_load_si512(b);
     const auto b1 = (__m512bh)_mm512_load_si512(b + kLanes);
 #pragma GCC unroll 16
@@ -51,12 +53,12 @@ void multiply_rows(const char* a, int64_t stride, const uint32_t* b, int64_t pai
 
 template <int rows = kTileRows>
 void multiply(int64_t wanted, const void* a, int64_t lda, const void* b, int64_t k, bool add,
-              float* sums) {
+              float* sums, GemmFetch fetch) {
   if (wanted == rows) {
     multiply_rows<rows>(static_cast<const char*>(a), lda * 2, static_cast<const uint32_t*>(b),
-                        k / 2, add, sums);
+                        k / 2, add, sums, fetch);
   } else if constexpr (rows > 1) {
-    multiply<rows - 1>(wanted, a, lda, b, k, add, sums);
+    multiply<rows - 1>(wanted, a, lda, b, k, add, sums, fetch);
   }
 }
 
@@ -64,8 +66,20 @@ void copy_row(const void* from, int64_t k, void* to) {
   __builtin_memcpy(to, from, static_cast<size_t>(k) * 2);
 }
 
-constexpr GemmKernel kKernel = {kTileRows, 1,           kBf16Depth, 1536,   2,
-                                &copy_row, &multiply<>, nullptr,    nullptr};
+constexpr GemmKernel kKernel = {
+    .tile_rows = kTileRows,
+    .row_unit = 1,
+    .k_unit = kBf16Depth,
+    .whole = 400 << 10,
+    .slice = 1536,
+    .fetches_ahead = false,
+    .k_step = 2,
+    .a_size = sizeof(bf16),
+    .copy_row = &copy_row,
+    .multiply = &multiply<>,
+    .begin = nullptr,
+    .end = nullptr,
+};
 
 }  // namespace
 

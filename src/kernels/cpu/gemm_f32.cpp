@@ -51,8 +51,10 @@ HWY_INLINE void Step(const RowPointers<rows>& a, int k, VF32 b0, VF32 b1, VF32 (
 
 template <int rows>
 HWY_INLINE void Sum(RowPointers<rows> a, const float* HWY_RESTRICT b, int64_t k,
-                    VF32 (&sums)[rows][2]) {
+                    VF32 (&sums)[rows][2], GemmFetch fetch) {
   for (int64_t i = 0; i < k; ++i) {
+    __builtin_prefetch(fetch.next, 0, 2);
+    fetch.next += fetch.stride;
     Step<rows>(a, 0, hn::Load(kF32, b), hn::Load(kF32, b + kLanes), sums);
     a.Advance(1);
     b += kPanel;
@@ -62,11 +64,13 @@ HWY_INLINE void Sum(RowPointers<rows> a, const float* HWY_RESTRICT b, int64_t k,
 /// A pair of bf16 in 32 bits: the one of lower k is the lower half.
 template <int rows>
 HWY_INLINE void Sum(RowPointers<rows> a, const bf16* HWY_RESTRICT b, int64_t k,
-                    VF32 (&sums)[rows][2]) {
+                    VF32 (&sums)[rows][2], GemmFetch fetch) {
   const U32 du;
   const auto* pairs = reinterpret_cast<const uint32_t*>(b);
   const auto upper = hn::Set(du, 0xffff0000u);
   for (int64_t i = 0; i < k; i += 2) {
+    __builtin_prefetch(fetch.next, 0, 2);
+    fetch.next += fetch.stride;
     const auto b0 = hn::Load(du, pairs);
     const auto b1 = hn::Load(du, pairs + kLanes);
     Step<rows>(a, 0, hn::BitCast(kF32, hn::ShiftLeft<16>(b0)),
@@ -79,14 +83,15 @@ HWY_INLINE void Sum(RowPointers<rows> a, const bf16* HWY_RESTRICT b, int64_t k,
 }
 
 template <int rows, typename Weight>
-void MultiplyRows(const float* a, int64_t lda, const Weight* b, int64_t k, bool add, float* out) {
+void MultiplyRows(const float* a, int64_t lda, const Weight* b, int64_t k, bool add, float* out,
+                  GemmFetch fetch) {
   VF32 sums[rows][2];
 #pragma GCC unroll 16
   for (int r = 0; r < rows; ++r) {
     sums[r][0] = add ? hn::Load(kF32, out + r * kPanel) : hn::Zero(kF32);
     sums[r][1] = add ? hn::Load(kF32, out + r * kPanel + kLanes) : hn::Zero(kF32);
   }
-  Sum<rows>(RowPointers<rows>(a, lda), b, k, sums);
+  Sum<rows>(RowPointers<rows>(a, lda), b, k, sums, fetch);
 #pragma GCC unroll 16
   for (int r = 0; r < rows; ++r) {
     hn::Store(sums[r][0], kF32, out + r * kPanel);
@@ -96,12 +101,12 @@ void MultiplyRows(const float* a, int64_t lda, const Weight* b, int64_t k, bool 
 
 template <typename Weight, int rows = kTileRows>
 void Multiply(int64_t wanted, const void* a, int64_t lda, const void* b, int64_t k, bool add,
-              float* sums) {
+              float* sums, GemmFetch fetch) {
   if (wanted == rows) {
     MultiplyRows<rows>(static_cast<const float*>(a), lda, static_cast<const Weight*>(b), k, add,
-                       sums);
+                       sums, fetch);
   } else if constexpr (rows > 1) {
-    Multiply<Weight, rows - 1>(wanted, a, lda, b, k, add, sums);
+    Multiply<Weight, rows - 1>(wanted, a, lda, b, k, add, sums, fetch);
   }
 }
 
@@ -169,12 +174,36 @@ void Finish(const GemmArgs& args, const GemmTile& tile) {
   }
 }
 
+constexpr int64_t kWhole = 400 << 10;
 constexpr int64_t kSlice = 768;
 constexpr GemmKernel kF32Kernel = {
-    kTileRows, 1, 1, kSlice, sizeof(float), &CopyRow<float>, &Multiply<float>, nullptr, nullptr};
+    .tile_rows = kTileRows,
+    .row_unit = 1,
+    .k_unit = 1,
+    .whole = kWhole,
+    .slice = kSlice,
+    .fetches_ahead = kLanes == 8,
+    .k_step = 1,
+    .a_size = sizeof(float),
+    .copy_row = &CopyRow<float>,
+    .multiply = &Multiply<float>,
+    .begin = nullptr,
+    .end = nullptr,
+};
 constexpr GemmKernel kWidenKernel = {
-    kTileRows,       1,       kBf16Depth, kSlice, sizeof(float), &CopyRow<bf16>,
-    &Multiply<bf16>, nullptr, nullptr};
+    .tile_rows = kTileRows,
+    .row_unit = 1,
+    .k_unit = kBf16Depth,
+    .whole = kWhole,
+    .slice = kSlice,
+    .fetches_ahead = kLanes == 8,
+    .k_step = 2,
+    .a_size = sizeof(float),
+    .copy_row = &CopyRow<bf16>,
+    .multiply = &Multiply<bf16>,
+    .begin = nullptr,
+    .end = nullptr,
+};
 
 }  // namespace hone::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -5,21 +5,32 @@
 /// What gemm.cpp drives: a micro-kernel for one instruction set and dtype. Internal.
 namespace hone::kernels {
 
+/// Lines to fetch ahead: from `next` on, `stride` bytes apart (0: nothing, as it were).
+struct GemmFetch {
+  const char* next;
+  int64_t stride;
+};
+
 struct GemmKernel {
   int64_t tile_rows;  ///< most rows of A that one call of multiply takes
   int64_t row_unit;   ///< it reads whole units of rows, and writes as many
   int64_t k_unit;     ///< k is a multiple of this
-  /// k is cut into slices of this, a multiple of k_unit, so that a slice of the panel, or of the
-  /// rows, stays in a cache while the others pass.
+  /// Where a block of A has more bytes than `whole`, k is cut into slices of `slice`, a multiple of
+  /// k_unit, so that a slice of the block stays in a cache while the panels pass.
+  int64_t whole;
   int64_t slice;
-  size_t a_size;  ///< bytes of an element of A as multiply reads it
+  /// Whether the next panel is better fetched ahead by hand than by the processor.
+  bool fetches_ahead;
+  int64_t k_step;  ///< k of one step of multiply
+  size_t a_size;   ///< bytes of an element of A as multiply reads it
   /// Copies k elements of a row of A as they come to A as multiply reads it: for rows that cannot
   /// be read where they are.
   void (*copy_row)(const void* from, int64_t k, void* to);
   /// sums[r * panel_rows + j] = (or +=, where `add`) sum of a(r, i) * b(j, i) over i < k, ascending
   /// in i: splitting k over several calls does not change a bit. Rows of A are lda elements apart.
+  /// Meanwhile one cache line is fetched into the L2 cache at each step of one or two k.
   void (*multiply)(int64_t rows, const void* a, int64_t lda, const void* b, int64_t k, bool add,
-                   float* sums);
+                   float* sums, GemmFetch fetch);
   /// Called around a worker's run of multiply; may be null.
   void (*begin)();
   void (*end)();
