@@ -15,7 +15,7 @@ def judge(made, what, hone_case, peer_case, limit, by_rate):
     if hone_case.endswith("bf16") and "amx_bf16" not in made["instruction_sets"]:
         return {**bar, "why": "the processor has no AMX"}
     if by_rate and not made["real_sst2_lengths"]:
-        return {**bar, "why": "SST-2 is not there, so the lengths were drawn"}
+        return {**bar, "why": "hone's lengths were drawn, not SST-2's"}
     best = min(theirs, key=lambda row: row["median_ms"])
     if by_rate:
         bar["ratio"] = mine[0]["per_second"] / best["per_second"]

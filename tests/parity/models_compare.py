@@ -68,8 +68,17 @@ class Reference:
         sys.exit(f"{self.folder}/1_Pooling/config.json: no pooling mode that hone has")
 
     def answer(self, item):
-        coded = self.tokenizer(item["text"], item.get("text_pair"), truncation="longest_first",
-                               max_length=self.max_length, return_tensors="pt")
+        """The answer and the number of tokens.
+
+        The tokenizer is called with lists, as data sets are mapped: called with strings it drops an
+        empty text_pair. Type ids are asked for by the model's need: transformers 5 leaves them out
+        for ALBERT, which was trained with them and had them in version 4.
+        """
+        pair = [item["text_pair"]] if "text_pair" in item else None
+        types = getattr(self.config, "type_vocab_size", 1) > 1
+        coded = self.tokenizer([item["text"]], pair, truncation="longest_first",
+                               max_length=self.max_length, return_tensors="pt",
+                               return_token_type_ids=types)
         with torch.inference_mode():
             made = self.model(**coded)
         if self.classifier:
