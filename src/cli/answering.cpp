@@ -59,8 +59,6 @@ int answer_input(const CommonOptions& common, const AnsweringOptions& options,
   settings.threads = common.threads;
   settings.max_length = options.max_length;
   infer::Session session(options.model, settings);
-  warn_unexpected(common.quiet, session);
-
   Progress progress("hone", "texts", common.quiet || options.input == "-");
   std::string line;
   infer::AnswerHandler handler;
@@ -82,6 +80,7 @@ int answer_input(const CommonOptions& common, const AnsweringOptions& options,
     throw;
   }
   output.finish();
+  warn_unexpected(common.quiet, session);
   if (counts.truncated > 0) {
     warn(common.quiet, fmt::format("{} of {} texts were cut to {} tokens", counts.truncated,
                                    counts.records, session.max_length()));

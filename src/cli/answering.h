@@ -28,7 +28,7 @@ using WriteAnswer = std::function<void(const infer::Session& session, const infe
 int answer_input(const CommonOptions& common, const AnsweringOptions& options,
                  infer::SessionOptions settings, const WriteAnswer& write);
 
-/// Warns of weights that the model does not use.
+/// Warns of weights that the model does not use; when all is done, so that a mistake is told alone.
 void warn_unexpected(bool quiet, const infer::Session& session);
 
 }  // namespace hone::cli

@@ -81,8 +81,7 @@ std::vector<Part> open_parts(const EvalOptions& options, const data::Task* task)
   add_file(options.validation_file, "validation");
   add_file(options.test_file, "test");
   if (!parts.empty()) return parts;
-  if (!task)
-    fail(ErrorKind::usage, "eval: expected --task_name, --validation_file or --test_file");
+  if (!task) fail(ErrorKind::usage, "eval: expected --task_name, --validation_file or --test_file");
   if (options.data.empty()) {
     fail(ErrorKind::usage, "--data: missing; the folder that has {}'s files", task->name);
   }
@@ -151,7 +150,6 @@ int eval(const Words& words) {
   settings.threads = common.threads;
   settings.max_length = options.max_length;
   infer::Session session(options.model, settings);
-  warn_unexpected(common.quiet, session);
   for (const Part& part : parts) {
     Progress progress("hone eval " + part.task, "samples", common.quiet);
     infer::EvaluateOptions how;
@@ -167,6 +165,7 @@ int eval(const Words& words) {
     if (result.samples == 0) fail(ErrorKind::bad_file, "{}: {}: no samples", part.task, part.split);
     print(common.json ? json_of(part, result, common.dtype) : text_of(part, result, common.dtype));
   }
+  warn_unexpected(common.quiet, session);
   return kDone;
 }
 

@@ -1,10 +1,11 @@
 #include "models/load.h"
 
 #include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
-
+#include <cmath>
 #include <set>
 
 #include "base/error.h"
@@ -58,8 +59,10 @@ class StackedRows {
       bad |= (std::bit_cast<uint32_t>(values[i]) & 0x7f800000u) == 0x7f800000u;
     }
     if (!bad) return;
-    fail(ErrorKind::bad_file, "{}: {}: holds a value that is not finite", weights_.file_of(part),
-         part.name);
+    const float value =
+        *std::find_if(values, values + count, [](float each) { return !std::isfinite(each); });
+    fail(ErrorKind::bad_file, "{}: {}: holds a value that is not finite: {}",
+         weights_.file_of(part), part.name, value);
   }
 
   const io::Weights& weights_;
@@ -71,8 +74,12 @@ std::string shape_text(const std::vector<int64_t>& shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
 }
 
-/// Weights that checkpoints carry and no classifier needs: not worth a word.
-bool is_known_extra(const std::string& name) {
+/// Weights that checkpoints carry and no classifier needs, or that are a head's which an encoder
+/// does not have: not worth a word.
+bool is_known_extra(const Family& family, const std::string& name) {
+  for (const std::string_view head : {family.names.head_dense, family.names.head_out}) {
+    if (name.starts_with(std::string(head) + ".")) return true;
+  }
   return name.ends_with("position_ids") || name.ends_with("position_embeddings.weight") ||
          name.find("cls.") == 0 || name.find("lm_head.") == 0 || name.find("vocab_") == 0 ||
          name.find("predictions.") == 0 || name.find("sop_classifier.") == 0 ||
@@ -152,7 +159,7 @@ LoadReport load_weights(Encoder& encoder, const io::Weights& weights, ThreadPool
 
   LoadReport report;
   for (const io::TensorInfo& tensor : weights.tensors()) {
-    if (!used.contains(tensor.name) && !is_known_extra(tensor.name)) {
+    if (!used.contains(tensor.name) && !is_known_extra(encoder.family(), tensor.name)) {
       report.unexpected.push_back(tensor.name);
     }
   }

@@ -1,0 +1,107 @@
+// info, convert and bench.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/file.h"
+#include "cli/program.h"
+
+namespace hone::cli {
+namespace {
+
+TEST(Info, TellsOfBuildMachineAndKernels) {
+  const Finished done = hone({"info", "--json"});
+  ASSERT_EQ(done.code, 0) << done.err;
+  const Json info = done.objects().at(0);
+  EXPECT_EQ(info.at("version"), HONE_VERSION);
+  EXPECT_EQ(info.at("build").at("backends"), Json({"cpu"}));
+  EXPECT_GE(info.at("devices")[0].at("usable_cores").get<int>(), 1);
+  EXPECT_FALSE(info.at("devices")[0].at("isas").empty());
+  ASSERT_EQ(info.at("kernels").size(), 2u);
+  for (const Json& choice : info.at("kernels")) EXPECT_NE(choice.at("reason"), "");
+  EXPECT_FALSE(info.contains("model"));
+  const std::string text = hone({"info"}).out;
+  EXPECT_NE(text.find("kernel fp32"), std::string::npos) << text;
+}
+
+TEST(Info, TellsOfAModel) {
+  const Json info = hone({"info", "--json", "--model", golden("bert-words")}).objects().at(0);
+  const Json& model = info.at("model");
+  EXPECT_EQ(model.at("family"), "bert");
+  EXPECT_EQ(model.at("labels"), Json({"negative", "positive"}));
+  EXPECT_EQ(model.at("problem_type"), "single_label_classification");
+  EXPECT_EQ(model.at("tokenizer"), "WordPiece");
+  EXPECT_EQ(model.at("vocabulary"), 66);
+  EXPECT_EQ(model.at("max_length"), 24);
+  const auto parameters = model.at("parameters").get<uint64_t>();
+  EXPECT_EQ(model.at("bytes_by_dtype").at("fp32"), 4 * parameters);
+  EXPECT_GE(model.at("packed_bytes").get<uint64_t>(), 4 * parameters);
+  EXPECT_GT(model.at("forward_bytes"), model.at("packed_bytes"));
+  EXPECT_GT(model.at("training_step").at("estimated_bytes").get<uint64_t>(), 16 * parameters);
+  const Json half =
+      hone({"info", "--json", "--dtype", "bf16", "--model", golden("bert-words")}).objects().at(0);
+  EXPECT_LT(half.at("model").at("packed_bytes"), model.at("packed_bytes"));
+  for (const char* name : {"roberta-regression", "albert-groups", "sentence-distilbert-cls"}) {
+    const Finished text = hone({"info", "--model", golden(name)});
+    EXPECT_EQ(text.code, 0) << text.err;
+    EXPECT_NE(text.out.find("(estimate)"), std::string::npos);
+  }
+}
+
+TEST(Convert, WritesAFolderThatGivesTheSameAnswers) {
+  const Scratch scratch;
+  for (const char* name : {"bert-words", "sentence-bert-mean", "roberta-regression"}) {
+    const std::string to = scratch / name;
+    const Finished done =
+        hone({"convert", "--model", golden(name), "--output", to, "--dtype", "fp32"});
+    ASSERT_EQ(done.code, 0) << done.err;
+    const char* command = std::string(name).starts_with("sentence") ? "embed" : "predict";
+    EXPECT_EQ(hone({command, "--model", to}, "the film\n").out,
+              hone({command, "--model", golden(name)}, "the film\n").out);
+  }
+}
+
+TEST(Convert, WritesHalvesAndShards) {
+  const Scratch scratch;
+  const std::string model = golden("bert-words");
+  for (const char* dtype : {"fp16", "bf16"}) {
+    const std::string to = scratch / dtype;
+    const Finished done = hone({"convert", "--json", "--model", model, "--output", to, "--dtype",
+                                dtype, "--max-shard-size", "5KB"});
+    ASSERT_EQ(done.code, 0) << done.err;
+    EXPECT_EQ(done.objects().at(0).at("dtype"), dtype);
+    EXPECT_TRUE(file_exists(to + "/model.safetensors.index.json"));
+    const Json info = hone({"info", "--json", "--model", to}).objects().at(0).at("model");
+    EXPECT_TRUE(info.at("bytes_by_dtype").contains(dtype)) << info;
+    const Json answer =
+        hone({"predict", "--raw", "--model", to}, "the film is great\n").objects().at(0);
+    EXPECT_NEAR(answer.at("logits")[0].get<double>(), 2.053509, 0.05);
+  }
+}
+
+TEST(Convert, RefusesWhatItCannotDo) {
+  const Scratch scratch;
+  const std::string model = golden("bert-words");
+  const auto convert = [&](const Words& more) {
+    Words words = {"convert", "--model", model};
+    words.insert(words.end(), more.begin(), more.end());
+    return hone(words);
+  };
+  expect_refused(convert({}), {"--output"});
+  expect_refused(convert({"--output", scratch / "a", "--max-shard-size", "5 apples"}),
+                 {"--max-shard-size", "'5 apples'"});
+  expect_refused(convert({"--output", scratch / "a", "--format", "gguf"}), {"--format", "'gguf'"});
+  expect_refused(convert({"--output", scratch / "a", "--dtype", "int8"}), {"--dtype", "'int8'"});
+  scratch.write("full/file", "x");
+  expect_refused(convert({"--output", scratch / "full"}), {scratch / "full"});
+  EXPECT_EQ(scratch.entries(), Words{"full"});
+}
+
+TEST(Bench, ListsItsCasesAndRefusesOthers) {
+  const std::string cases = hone({"bench", "list"}).out;
+  EXPECT_NE(cases.find("bert-base-b1-len128\n"), std::string::npos) << cases;
+  expect_refused(hone({"bench", "nothing"}), {"'nothing'"});
+}
+
+}  // namespace
+}  // namespace hone::cli

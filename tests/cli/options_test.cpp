@@ -1,0 +1,120 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "cli/arguments.h"
+#include "cli/exit_code.h"
+#include "cli/program.h"
+
+namespace hone::cli {
+namespace {
+
+const Words kCommands = {"predict", "eval", "embed", "tokenize", "info", "convert", "bench"};
+
+TEST(Options, EveryHelpFitsAScreenAndEndsWithAnExample) {
+  std::vector<Words> asked = {{"--help"}};
+  for (const std::string& command : kCommands) asked.push_back({command, "--help"});
+  for (const Words& words : asked) {
+    const Finished help = hone(words);
+    SCOPED_TRACE(words[0]);
+    EXPECT_EQ(help.code, 0);
+    EXPECT_EQ(help.err, "");
+    Words lines;
+    std::istringstream text(help.out);
+    for (std::string line; std::getline(text, line);) lines.push_back(line);
+    EXPECT_LE(lines.size(), 40u);
+    for (const std::string& line : lines) EXPECT_LE(line.size(), 80u) << line;
+    ASSERT_FALSE(lines.empty());
+    EXPECT_TRUE(lines.back().starts_with("Example: ")) << lines.back();
+    EXPECT_NE(lines.back().find("hone "), std::string::npos);
+  }
+}
+
+TEST(Options, MainHelpListsWhatIsThereAndNothingElse) {
+  const std::string help = hone({"--help"}).out;
+  for (const std::string& command : kCommands) {
+    EXPECT_NE(help.find("\n  " + command + " "), std::string::npos) << command;
+  }
+  EXPECT_EQ(help.find("train"), std::string::npos);
+}
+
+TEST(Options, CommandsOfLaterVersionsSaySo) {
+  for (const char* command : {"train", "profile", "study", "doctor", "prep", "explain", "serve"}) {
+    expect_refused(hone({command, "--model", "x"}), {command, "not there yet"});
+  }
+}
+
+TEST(Options, UnknownNamesAreAnsweredWithTheNearest) {
+  expect_refused(hone({"predicct"}), {"'predicct'", "did you mean predict?"});
+  expect_refused(hone({"zzzzzzzzz"}), {"'zzzzzzzzz'", "--help"});
+  expect_refused(hone({"predict", "--max-len", "3"}), {"'--max-len'"});
+  expect_refused(hone({"predict", "--max_seq_lenght=3"}),
+                 {"'--max_seq_lenght'", "did you mean --max_seq_length?"});
+  expect_refused(hone({"embed", "--normalise"}), {"'--normalise'", "did you mean --normalize?"});
+  expect_refused(hone({"info", "extra"}), {"'extra'"});
+  expect_refused(hone({"info", "-x"}), {"'-x'"});
+  EXPECT_EQ(hone({}).code, 2);
+}
+
+TEST(Options, DashAndUnderscoreAreAlikeAndModelHasItsLongName) {
+  const std::string model = golden("bert-words");
+  const std::string expected =
+      hone({"predict", "--model", model, "--max_seq_length", "4"}, "the film is great\n").out;
+  EXPECT_NE(expected.find("\"tokens\":4,\"truncated\":true,\"original_tokens\":6"),
+            std::string::npos)
+      << expected;
+  for (const Words& spelling :
+       {Words{"--model_name_or_path", model, "--max-seq-length", "4"},
+        Words{"--model-name-or-path=" + model, "--max-seq_length=4"},
+        Words{"--model", "overridden", "--model", model, "--max_seq-length", "4"}}) {
+    Words words = {"predict"};
+    words.insert(words.end(), spelling.begin(), spelling.end());
+    EXPECT_EQ(hone(words, "the film is great\n").out, expected) << spelling[0];
+  }
+}
+
+TEST(Options, BadValuesNameTheOptionAndTheValue) {
+  const std::string model = golden("bert-words");
+  expect_refused(hone({"predict", "--model", model, "--threads", "many"}), {"--threads", "'many'"});
+  expect_refused(hone({"predict", "--model", model, "--threads", "0"}), {"--threads", "'0'"});
+  expect_refused(hone({"predict", "--model", model, "--max_seq_length", "25"}),
+                 {"--max_seq_length", "25", "24"});
+  expect_refused(hone({"predict", "--model", model, "--max_seq_length"}), {"--max_seq_length"});
+  expect_refused(hone({"predict", "--model", model, "--device", "cuda:1"}),
+                 {"--device", "'cuda:1'", "no CUDA"});
+  expect_refused(hone({"predict", "--model", model, "--device", "tpu"}), {"--device", "'tpu'"});
+  expect_refused(hone({"predict", "--model", model, "--dtype", "fp16"}),
+                 {"--dtype", "'fp16'", "bf16"});
+  expect_refused(hone({"predict", "--model", model, "--dtype", "int8"}), {"--dtype", "'int8'"});
+  expect_refused(hone({"predict", "--model", model, "--format", "xml"}), {"'xml'"});
+  expect_refused(hone({"embed", "--model", model, "--pooling", "sum"}), {"--pooling", "'sum'"});
+  expect_refused(hone({"predict"}), {"--model"});
+}
+
+TEST(Options, VersionIsPrintedByAll) {
+  const Finished version = hone({"--version"});
+  EXPECT_EQ(version.code, 0);
+  EXPECT_EQ(version.out, "hone " HONE_VERSION "\n");
+  for (const std::string& command : kCommands) {
+    EXPECT_EQ(hone({command, "--version"}).out, version.out);
+  }
+}
+
+TEST(Options, NearestIsNearOrNothing) {
+  EXPECT_EQ(nearest("--max-seq-len", {"--max_seq_length", "--model"}), "--max_seq_length");
+  EXPECT_EQ(nearest("--qqqqqq", {"--max_seq_length", "--model"}), std::nullopt);
+  EXPECT_EQ(nearest("", {"a-long-name"}), std::nullopt);
+}
+
+TEST(Options, EveryKindOfErrorHasItsExitCode) {
+  EXPECT_EQ(exit_code(ErrorKind::usage), 2);
+  EXPECT_EQ(exit_code(ErrorKind::bad_file), 2);
+  EXPECT_EQ(exit_code(ErrorKind::unsupported), 2);
+  EXPECT_EQ(exit_code(ErrorKind::io), 1);
+  EXPECT_EQ(exit_code(ErrorKind::memory), 1);
+  EXPECT_EQ(exit_code(ErrorKind::internal), 1);
+}
+
+}  // namespace
+}  // namespace hone::cli

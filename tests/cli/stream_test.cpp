@@ -1,0 +1,127 @@
+// Endless input, readers that go away, interruptions, full disks.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <thread>
+
+#include "cli/program.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define HONE_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define HONE_SANITIZED 1
+#endif
+#endif
+
+namespace hone::cli {
+namespace {
+
+std::string repeated(const std::string& line, int count) {
+  std::string lines;
+  lines.reserve(line.size() * static_cast<size_t>(count));
+  for (int i = 0; i < count; ++i) lines += line;
+  return lines;
+}
+
+class Endless : public testing::TestWithParam<const char*> {};
+
+TEST_P(Endless, IsAnsweredLineByLine) {
+  Program program({GetParam(), "--model", golden("bert-words"), "--quiet"});
+  for (int i = 0; i < 5; ++i) {
+    program.write("the film is great\n");
+    const std::string answer = program.read_line();
+    ASSERT_TRUE(Json::accept(answer)) << "no answer while the input is open: " << answer;
+  }
+  program.write("half a line");
+  program.close_input();
+  EXPECT_TRUE(Json::accept(program.read_line()));
+  EXPECT_EQ(program.finish().code, 0);
+}
+
+TEST_P(Endless, TakesNoMoreMemoryForMoreLines) {
+#ifdef HONE_SANITIZED
+  GTEST_SKIP() << "sanitizers keep freed memory";
+#endif
+  const Words words = {GetParam(), "--model",  golden("bert-words"),
+                       "--quiet",  "--output", "/dev/null"};
+  const std::string few = repeated("the movie was not good , it was dull\n", 5'000);
+  const Finished short_run = hone(words, few);
+  const Finished long_run = hone(words, repeated(few, 10));
+  ASSERT_EQ(short_run.code, 0) << short_run.err;
+  ASSERT_EQ(long_run.code, 0) << long_run.err;
+  EXPECT_LT(long_run.peak_kilobytes, short_run.peak_kilobytes + 2048);
+}
+
+TEST_P(Endless, EndsQuietlyWhenItsReaderDoes) {
+  Program program({GetParam(), "--model", golden("bert-words")});
+  program.write("the film is great\n");
+  ASSERT_NE(program.read_line(), "");
+  program.close_output();
+  const Finished done = program.finish(repeated("the film is great\n", 20'000));
+  EXPECT_EQ(done.code, 0);
+  EXPECT_EQ(done.err, "");
+}
+
+TEST_P(Endless, IsInterruptedWith130AndLeavesNothing) {
+  const Scratch scratch;
+  Program program({GetParam(), "--model", golden("bert-words"), "--output", scratch / "out"});
+  program.write("the film is great\n");
+  for (int i = 0; i < 10'000 && scratch.entries().empty(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  ASSERT_FALSE(scratch.entries().empty());
+  program.signal(SIGINT);
+  const Finished done = program.finish();
+  EXPECT_EQ(done.code, 130);
+  EXPECT_EQ(scratch.entries(), Words{});
+}
+
+INSTANTIATE_TEST_SUITE_P(Commands, Endless, testing::Values("predict", "embed", "tokenize"));
+
+TEST(Output, AFullDiskIsExitCode1) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
+  for (const char* command : {"predict", "embed", "tokenize"}) {
+    const Words words = {command, "--model", golden("bert-words")};
+    Words to_device = words;
+    to_device.insert(to_device.end(), {"--output", "/dev/full"});
+    const Finished device = hone(to_device, "the film\n");
+    EXPECT_EQ(device.code, 1);
+    EXPECT_EQ(device.err, "hone: /dev/full: cannot write: No space left on device\n");
+    const Finished standard = Program(words, "/dev/full").finish("the film\n");
+    EXPECT_EQ(standard.code, 1);
+    EXPECT_EQ(standard.err, "hone: standard output: cannot write: No space left on device\n");
+  }
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
+  EXPECT_EQ(Program({"info"}, "/dev/full").finish().code, 1);
+  EXPECT_EQ(Program({"--version"}, "/dev/full").finish().code, 1);
+}
+
+TEST(Output, APlaceThatCannotBeWrittenIsRefused) {
+  const Scratch scratch;
+  const auto predict_to = [](const std::string& path) {
+    return hone({"predict", "--model", golden("bert-words"), "--output", path}, "the film\n");
+  };
+  expect_refused(predict_to(scratch / "none/out"), {scratch / "none/out", "No such file"});
+  expect_refused(predict_to(scratch.path()), {scratch.path(), "folder"});
+  EXPECT_EQ(scratch.entries(), Words{});
+}
+
+TEST(Output, ABadLineLeavesTheAnswersBeforeItAndNoFile) {
+  const Scratch scratch;
+  const std::string lines = "{\"text\":\"a\"}\n{\"text\":\"b\"}\n{\"text\": 3}\n{\"text\":\"c\"}\n";
+  const Words words = {"predict", "--model", golden("bert-words"), "--format", "jsonl"};
+  const Finished done = hone(words, lines);
+  EXPECT_EQ(done.code, 2);
+  EXPECT_EQ(done.objects().size(), 2u);
+  EXPECT_EQ(done.err, "hone: standard input: line 3: field 'text': expected a string, got '3'\n");
+  Words to_file = words;
+  to_file.insert(to_file.end(), {"--output", scratch / "out"});
+  EXPECT_EQ(hone(to_file, lines).code, 2);
+  EXPECT_EQ(scratch.entries(), Words{});
+}
+
+}  // namespace
+}  // namespace hone::cli
