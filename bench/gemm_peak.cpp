@@ -42,7 +42,6 @@ __attribute__((target("avx512f,avx512bf16"))) float run_avx512_bf16() {
   for (int64_t i = 0; i < kRounds; ++i) {
 #pragma GCC unroll 12
     for (__m512& sum : sums) sum = _mm512_dpbf16_ps(sum, x, x);
-    __asm__ volatile("" : "+v"(sums[0]));
   }
   for (int i = 1; i < kSums; ++i) sums[0] = _mm512_add_ps(sums[0], sums[i]);
   return _mm512_cvtss_f32(sums[0]);

@@ -121,39 +121,48 @@ void CopyRow(const void* from, int64_t k, void* to) {
   if (i < k) hn::StoreU(LoadPart(row + i, k - i), kF32, out + i);  // a whole line follows k
 }
 
-HWY_INLINE VF32 LoadAny(const void* base, DType dtype, int64_t at, size_t count) {
-  if (dtype == DType::bf16) {
-    const bf16* p = static_cast<const bf16*>(base) + at;
-    return count >= kLanes ? LoadVector(p) : LoadPart(p, count);
+/// One row of a tile; bias and residual may be null.
+template <Activation activation, typename Residual, typename C>
+HWY_INLINE void FinishRow(const float* sums, const float* bias, const Residual* residual,
+                          int64_t count, C* c) {
+  const auto finish = [&](VF32 x, auto load) HWY_ATTR {
+    if (bias) x = hn::Add(x, load(bias));
+    x = Activate<activation>(kF32, x);
+    return residual ? hn::Add(x, load(residual)) : x;
+  };
+  int64_t j = 0;
+  for (; j + static_cast<int64_t>(kLanes) <= count; j += kLanes) {
+    const auto load = [j](const auto* p) HWY_ATTR { return LoadVector(p + j); };
+    StoreVector(finish(hn::Load(kF32, sums + j), load), c + j);
   }
-  const float* p = static_cast<const float*>(base) + at;
-  return count >= kLanes ? LoadVector(p) : LoadPart(p, count);
+  if (const size_t rest = static_cast<size_t>(count) % kLanes; rest != 0) {
+    const auto load = [j, rest](const auto* p) HWY_ATTR { return LoadPart(p + j, rest); };
+    StorePart(finish(hn::Load(kF32, sums + j), load), c + j, rest);
+  }
 }
 
-HWY_INLINE void StoreAny(VF32 value, void* base, DType dtype, int64_t at, size_t count) {
-  if (dtype == DType::bf16) {
-    bf16* p = static_cast<bf16*>(base) + at;
-    return count >= kLanes ? StoreVector(value, p) : StorePart(value, p, count);
+template <Activation activation, typename Residual, typename C>
+void FinishTile(const GemmArgs& args, const GemmTile& tile) {
+  const float* bias = args.bias ? args.bias + tile.column : nullptr;
+  const auto* residual = static_cast<const Residual*>(args.residual);
+  if (residual) residual += tile.row * args.ldr + tile.column;
+  C* c = static_cast<C*>(args.c) + tile.row * args.ldc + tile.column;
+  for (int64_t r = 0; r < tile.rows; ++r) {
+    FinishRow<activation>(tile.sums + r * kPanel, bias, residual, tile.columns, c);
+    if (residual) residual += args.ldr;
+    c += args.ldc;
   }
-  float* p = static_cast<float*>(base) + at;
-  return count >= kLanes ? StoreVector(value, p) : StorePart(value, p, count);
 }
 
 template <Activation activation>
 void FinishAs(const GemmArgs& args, const GemmTile& tile) {
-  for (int64_t r = 0; r < tile.rows; ++r) {
-    for (int64_t j = 0; j < tile.columns; j += kLanes) {
-      const size_t count = static_cast<size_t>(tile.columns - j);
-      const int64_t column = tile.column + j;
-      VF32 x = hn::Load(kF32, tile.sums + r * kPanel + j);
-      if (args.bias) x = hn::Add(x, LoadAny(args.bias, DType::f32, column, count));
-      x = Activate<activation>(kF32, x);
-      if (args.residual) {
-        const int64_t at = (tile.row + r) * args.ldr + column;
-        x = hn::Add(x, LoadAny(args.residual, args.residual_dtype, at, count));
-      }
-      StoreAny(x, args.c, args.c_dtype, (tile.row + r) * args.ldc + column, count);
-    }
+  const bool residual_bf16 = args.residual && args.residual_dtype == DType::bf16;
+  if (args.c_dtype == DType::bf16) {
+    residual_bf16 ? FinishTile<activation, bf16, bf16>(args, tile)
+                  : FinishTile<activation, float, bf16>(args, tile);
+  } else {
+    residual_bf16 ? FinishTile<activation, bf16, float>(args, tile)
+                  : FinishTile<activation, float, float>(args, tile);
   }
 }
 
