@@ -29,6 +29,7 @@ BpeMerges::BpeMerges(const std::vector<std::pair<std::string, std::string>>& mer
   mask_ = slots_.size() - 1;
   shift_ = 64 - std::countr_zero(slots_.size());
   const size_t skip = continuing_subword_prefix.size();
+  std::string merged;
   for (size_t rank = 0; rank < merges.size(); ++rank) {
     const auto& [left, right] = merges[rank];
     const int32_t left_id = id_in(vocab, left, rank, file);
@@ -38,7 +39,8 @@ BpeMerges::BpeMerges(const std::vector<std::pair<std::string, std::string>>& mer
            "{}: merges[{}]: right side is shorter than continuing_subword_prefix, got {}", file,
            rank, quote(right));
     }
-    const int32_t id = id_in(vocab, left + right.substr(skip), rank, file);
+    merged.assign(left).append(right, skip);
+    const int32_t id = id_in(vocab, merged, rank, file);
     if (right.size() == skip) always_grow_ = false;
     const uint64_t key = key_of(left_id, right_id);
     size_t at = hash(key);

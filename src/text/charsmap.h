@@ -24,9 +24,10 @@ class CharsMap {
 
   /// Bytes [begin, end) of the text, whole characters, become `replacement` (may be empty).
   /// Alignment as in `tokenizers`: the k-th character of the replacement stands for the k-th
-  /// character of the source; surplus ones are insertions after the last one, surplus source
-  /// characters are removals after it (or after the character before, where `replacement` is
-  /// empty).
+  /// character of the source, surplus ones are inserted after the last one. Surplus characters of
+  /// the source are charged to the character written before, whatever that was: it passes over so
+  /// many more of them (an inserted one first becomes one that stands for its source); at the very
+  /// start of the text nothing is written yet, and they are not passed over at all.
   using Edit = FunctionRef<void(size_t begin, size_t end, std::string_view replacement)>;
 
   /// Calls `edit` for every replaced stretch of `text` (valid UTF-8) in order; what lies between

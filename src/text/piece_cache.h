@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -10,59 +11,69 @@
 
 namespace hone::text {
 
-/// A thread's memory of words it has tokenised: direct-mapped, one cache line a word, a newer word
-/// takes the place of an older one. Holds words of up to 23 bytes whose pieces (at most 8) cover
-/// them without gaps.
+/// A thread's memory of words it has tokenised: 1 MiB in sets of four, where a new word takes the
+/// place of an old one in turn. Holds words of up to 15 bytes whose pieces (at most 3) cover them
+/// without gaps; rarer ones are cheaper to tokenise again than to keep.
 class PieceCache {
  public:
-  /// A word as the cache compares it: 23 bytes, then length and the kind of word.
-  struct Key {
-    std::array<uint64_t, 3> words;
-  };
-  static constexpr size_t max_bytes = 23;
+  /// A word as the cache compares it: 15 bytes, then length and kind.
+  using Key = std::array<uint64_t, 2>;
+  static constexpr size_t max_bytes = 15;
 
-  PieceCache() : slots_(slot_count) {}
+  PieceCache() : tags_(set_count), slots_(set_count * ways) {}
 
   /// `word` has at most max_bytes bytes. Words of two kinds are never equal.
   static Key key_of(std::string_view word, bool kind) {
-    Key key;
     const size_t n = word.size();
     const char* p = word.data();
+    Key key{};
     if (n < 8) {
-      key.words = {load(p, n), 0, 0};
-    } else if (n < 16) {
-      key.words = {load(p, 8), n == 8 ? 0 : load(p + n - 8, 8) >> (16 - n) * 8, 0};
+      key[0] = load_short(p, n);
     } else {
-      key.words = {load(p, 8), load(p + 8, 8), n == 16 ? 0 : load(p + n - 8, 8) >> (24 - n) * 8};
+      key[0] = load(p);
+      if (n > 8) key[1] = load(p + n - 8) >> (16 - n) * 8;
     }
-    key.words[2] |= static_cast<uint64_t>(n | (kind ? 128u : 0u)) << 56;
+    key[1] |= static_cast<uint64_t>(n | (kind ? 128U : 0U)) << 56;
     return key;
   }
 
   /// Appends the pieces of `key`, if it is known.
   bool find(const Key& key, std::vector<Piece>& out) const {
-    const Slot& slot = slots_[index(key)];
-    if (slot.key.words != key.words) return false;
-    const uint32_t size = key.words[2] >> 56 & 127;
-    uint32_t begin = 0;
-    for (size_t i = 0; begin < size; ++i) {
-      out.push_back({slot.ids[i], begin, slot.ends[i]});
-      begin = slot.ends[i];
+    const uint64_t hash = hash_of(key);
+    const size_t set = set_of(hash);
+    // A 16-bit lane of `different` is zero where the tag matches; the lowest lane found is exact.
+    constexpr uint64_t ones = 0x0001000100010001;
+    const uint64_t different = tags_[set] ^ (hash & 0xFFFF) * ones;
+    for (uint64_t zeros = (different - ones) & ~different & ones << 15; zeros != 0;
+         zeros &= zeros - 1) {
+      const Slot& slot = slots_[set * ways + static_cast<size_t>(std::countr_zero(zeros)) / 16];
+      if (slot.key != key) continue;
+      const uint32_t size = size_of(key);
+      uint32_t begin = 0;
+      for (size_t i = 0; begin < size; ++i) {
+        out.push_back({slot.ids[i], begin, slot.ends[i]});
+        begin = slot.ends[i];
+      }
+      return true;
     }
-    return true;
+    return false;
   }
 
   /// Remembers pieces `first`..`last` of `key`'s word, if they fit.
   void insert(const Key& key, const Piece* first, const Piece* last) {
-    const uint32_t size = key.words[2] >> 56 & 127;
     const auto count = static_cast<size_t>(last - first);
-    if (count == 0 || count > max_pieces || last[-1].end != size) return;
+    if (count == 0 || count > max_pieces || last[-1].end != size_of(key)) return;
     uint32_t begin = 0;
     for (const Piece* piece = first; piece != last; ++piece) {
       if (piece->begin != begin || piece->end <= begin) return;
       begin = piece->end;
     }
-    Slot& slot = slots_[index(key)];
+    const uint64_t hash = hash_of(key);
+    const size_t set = set_of(hash);
+    const size_t way = turn_++ % ways;
+    uint64_t& tags = tags_[set];
+    tags = (tags & ~(uint64_t{0xFFFF} << way * 16)) | (hash & 0xFFFF) << way * 16;
+    Slot& slot = slots_[set * ways + way];
     slot.key = key;
     for (size_t i = 0; i < count; ++i) {
       slot.ids[i] = first[i].id;
@@ -71,41 +82,45 @@ class PieceCache {
   }
 
  private:
-  static constexpr size_t max_pieces = 8;
-  static constexpr int slot_bits = 14;  // 1 MiB: the words of a large corpus that come often
-  static constexpr size_t slot_count = size_t{1} << slot_bits;
+  static constexpr size_t max_pieces = 3;
+  static constexpr size_t ways = 4;
+  static constexpr int set_bits = 13;
+  static constexpr size_t set_count = size_t{1} << set_bits;
 
-  struct alignas(64) Slot {
+  struct Slot {
     Key key{};
     std::array<int32_t, max_pieces> ids;
     std::array<uint8_t, max_pieces> ends;
   };
 
-  /// The first n <= 8 bytes at p, little end first.
-  static uint64_t load(const char* p, size_t n) {
-    uint64_t value = 0;
-    if (n == 8) {
-      std::memcpy(&value, p, 8);
-    } else if (n >= 4) {
+  static uint64_t load(const char* p) {
+    uint64_t value;
+    std::memcpy(&value, p, 8);
+    return value;
+  }
+  /// n < 8 bytes at p, the rest zero.
+  static uint64_t load_short(const char* p, size_t n) {
+    if (n >= 4) {
       uint32_t low, high;
       std::memcpy(&low, p, 4);
       std::memcpy(&high, p + n - 4, 4);
-      value = low | static_cast<uint64_t>(high) << (n - 4) * 8;
-    } else if (n > 0) {
-      const auto byte = [p](size_t i) { return uint64_t{static_cast<unsigned char>(p[i])}; };
-      value = byte(0) | byte(n / 2) << n / 2 * 8 | byte(n - 1) << (n - 1) * 8;
+      return low | static_cast<uint64_t>(high) << (n - 4) * 8;
     }
-    return value;
+    if (n == 0) return 0;
+    const auto byte = [p](size_t i) { return uint64_t{static_cast<unsigned char>(p[i])}; };
+    return byte(0) | byte(n / 2) << n / 2 * 8 | byte(n - 1) << (n - 1) * 8;
   }
 
-  static size_t index(const Key& key) {
-    uint64_t hash = key.words[0] * 0x9E3779B97F4A7C15u;
-    hash = (hash ^ hash >> 32 ^ key.words[1]) * 0xD6E8FEB86659FD93u;
-    hash = (hash ^ hash >> 32 ^ key.words[2]) * 0x9E3779B97F4A7C15u;
-    return static_cast<size_t>(hash >> (64 - slot_bits));
+  static uint64_t hash_of(const Key& key) {
+    const uint64_t mixed = key[0] * 0x9E3779B97F4A7C15U ^ key[1] * 0xD6E8FEB86659FD93U;
+    return (mixed ^ mixed >> 32) * 0xC2B2AE3D27D4EB4FU;
   }
+  static size_t set_of(uint64_t hash) { return static_cast<size_t>(hash >> (64 - set_bits)); }
+  static uint32_t size_of(const Key& key) { return static_cast<uint32_t>(key[1] >> 56 & 127); }
 
+  std::vector<uint64_t> tags_;  ///< 16 bits of the hash for each way of a set
   std::vector<Slot> slots_;
+  size_t turn_ = 0;
 };
 
 }  // namespace hone::text
