@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace hone::data {
+
+/// A shuffle of 0..size-1 as a pure function of (seed, epoch): where a position goes is computed
+/// alone (a Feistel network over Philox, walked until it is inside), so that an epoch can be taken
+/// up anywhere without replay.
+class Permutation {
+ public:
+  Permutation(int64_t size, uint64_t seed, uint64_t epoch);
+  int64_t operator()(int64_t position) const;
+
+ private:
+  uint64_t size_;
+  uint64_t seed_;
+  uint64_t epoch_;
+  int half_bits_;
+};
+
+/// Where training is in its data: `index` samples of `epoch` have been used.
+struct DataPosition {
+  int64_t epoch = 0;
+  int64_t index = 0;
+  bool operator==(const DataPosition&) const = default;
+};
+
+struct SamplerOptions {
+  uint64_t seed = 42;
+  bool shuffle = true;
+  /// Sorts runs of 50 batches, longest first, so that the sequences of a batch are alike.
+  bool group_by_length = false;
+  int64_t max_samples = 8;  ///< of a batch; 0: no limit, then max_tokens is needed
+  int64_t max_tokens = 0;   ///< of a batch; 0: no limit. A longer sample is a batch of its own.
+};
+
+/// Cuts epochs into batches. Immutable: every answer is a pure function of options and position.
+class Sampler {
+ public:
+  /// `lengths` (tokens of each sample) must outlive this.
+  Sampler(std::span<const int32_t> lengths, const SamplerOptions& options);
+
+  int64_t size() const { return static_cast<int64_t>(lengths_.size()); }
+  /// The samples of the batch that begins at `at` (an index below size()), and where the next one
+  /// begins. The last batch of an epoch may be smaller.
+  DataPosition batch(const DataPosition& at, std::vector<int64_t>& samples) const;
+  /// Batches of an epoch; differs between epochs only under a token budget.
+  int64_t batches(int64_t epoch) const;
+
+ private:
+  void order(const DataPosition& at, int64_t count, std::vector<int64_t>& samples) const;
+
+  std::span<const int32_t> lengths_;
+  SamplerOptions options_;
+};
+
+}  // namespace hone::data
