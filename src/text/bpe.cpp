@@ -72,7 +72,7 @@ void Bpe::add_characters(std::string_view text, Memory& memory) const {
       continue;
     } else if (!options_.unk_token.empty()) {
       if (unk_id_ < 0) {
-        fail(ErrorKind::bad_file, "{}: unk_token is not in the vocabulary, got {}", file_,
+        fail(ErrorKind::bad_file, "{}: unk_token: not in the vocabulary, got {}", file_,
              quote(options_.unk_token));
       }
       if (!options_.fuse_unk) close_unknown();

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "text/bpe_merges.h"
-#include "text/bpe_vocab.h"
 #include "text/model.h"
+#include "text/vocab_table.h"
 
 namespace hone::text {
 
@@ -55,7 +55,7 @@ class Bpe : public Model {
   void add_characters(std::string_view text, Memory& memory) const;
   bool add_fallback(std::string_view character, BpeWord& word) const;
 
-  BpeVocab vocab_;
+  VocabTable vocab_;
   BpeMerges merges_;
   BpeOptions options_;
   int32_t unk_id_ = -1;

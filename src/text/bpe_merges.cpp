@@ -7,7 +7,10 @@
 namespace hone::text {
 namespace {
 
-int32_t id_in(const BpeVocab& vocab, const std::string& token, size_t rank,
+// Pairs made to collide would make loading quadratic.
+constexpr size_t max_probes = 4096;
+
+int32_t id_in(const VocabTable& vocab, const std::string& token, size_t rank,
               const std::string& file) {
   const int32_t id = vocab.id_of(token);
   if (id < 0) {
@@ -20,7 +23,7 @@ int32_t id_in(const BpeVocab& vocab, const std::string& token, size_t rank,
 }  // namespace
 
 BpeMerges::BpeMerges(const std::vector<std::pair<std::string, std::string>>& merges,
-                     const BpeVocab& vocab, const std::string& continuing_subword_prefix,
+                     const VocabTable& vocab, const std::string& continuing_subword_prefix,
                      const std::string& file) {
   if (merges.size() >= UINT32_MAX / 4) {
     fail(ErrorKind::bad_file, "{}: merges: too many, got {}", file, merges.size());
@@ -41,13 +44,23 @@ BpeMerges::BpeMerges(const std::vector<std::pair<std::string, std::string>>& mer
     }
     merged.assign(left).append(right, skip);
     const int32_t id = id_in(vocab, merged, rank, file);
-    if (right.size() == skip) always_grow_ = false;
-    const uint64_t key = key_of(left_id, right_id);
-    size_t at = hash(key);
-    while (slots_[at].key != key && slots_[at].merge.rank != no_merge) at = (at + 1) & mask_;
-    // Of a pair that comes twice the later rank holds, as in `tokenizers`.
-    slots_[at] = {key, {static_cast<uint32_t>(rank), id}};
+    always_grow_ = always_grow_ && right.size() > skip && vocab.token_of(left_id) == left &&
+                   vocab.token_of(right_id) == right && vocab.token_of(id) == merged;
+    insert(key_of(left_id, right_id), {static_cast<uint32_t>(rank), id}, file);
   }
+}
+
+void BpeMerges::insert(uint64_t key, Merge merge, const std::string& file) {
+  size_t at = hash(key);
+  for (size_t probes = 0; slots_[at].key != key && slots_[at].merge.rank != no_merge; ++probes) {
+    if (probes == max_probes) {
+      fail(ErrorKind::bad_file, "{}: merges[{}]: too many pairs of ids that hash alike", file,
+           merge.rank);
+    }
+    at = (at + 1) & mask_;
+  }
+  // Of a pair that comes twice the later rank holds, as in `tokenizers`.
+  slots_[at] = {key, merge};
 }
 
 }  // namespace hone::text

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "text/bpe_vocab.h"
+#include "text/vocab_table.h"
 
 namespace hone::text {
 
@@ -18,7 +18,7 @@ class BpeMerges {
   };
   static constexpr uint32_t no_merge = UINT32_MAX;
 
-  BpeMerges(const std::vector<std::pair<std::string, std::string>>& merges, const BpeVocab& vocab,
+  BpeMerges(const std::vector<std::pair<std::string, std::string>>& merges, const VocabTable& vocab,
             const std::string& continuing_subword_prefix, const std::string& file);
 
   /// rank is no_merge where the pair does not merge.
@@ -29,7 +29,8 @@ class BpeMerges {
       if (slot.key == key || slot.merge.rank == no_merge) return slot.merge;
     }
   }
-  /// Whether every merge makes a longer token, so that no pair of ids can come back.
+  /// Whether every merge makes a longer token and every id is one token's, so that a pair of ids
+  /// that has merged does not come back in its place.
   bool always_grow() const { return always_grow_; }
 
  private:
@@ -37,6 +38,7 @@ class BpeMerges {
     uint64_t key = UINT64_MAX;
     Merge merge{no_merge, -1};
   };
+  void insert(uint64_t key, Merge merge, const std::string& file);
   static uint64_t key_of(int32_t left, int32_t right) {
     return static_cast<uint64_t>(static_cast<uint32_t>(left)) << 32 | static_cast<uint32_t>(right);
   }
