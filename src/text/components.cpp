@@ -111,7 +111,7 @@ void build_model(TokenizerJson& json, TokenizerParts& parts) {
   const JsonFields fields = JsonFields(json.rest, parts.file).object("model");
   const std::string type = model_type(fields, json);
   const bool scored = type == "Unigram";
-  if (!fields.has("vocab")) fields.fail_field("vocab", "missing");
+  if (!fields.at("vocab").is_object()) fields.fail_field("vocab", "expected a vocabulary");
   if (scored ? !json.vocab.empty() : !json.scored.empty()) {
     fail(ErrorKind::bad_file, "{}: model.vocab: not the vocabulary of a {} model", parts.file,
          type);
