@@ -12,6 +12,7 @@
 #include "kernels/cpu/attention-inl.h"
 #include "kernels/cpu/attention_pairs-inl.h"
 #include "kernels/cpu/attention_relative-inl.h"
+#include "kernels/cpu/dropout-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace hone::kernels::HWY_NAMESPACE {
@@ -31,6 +32,18 @@ HWY_INLINE void ScaleSums(float* sums, int64_t count, float factor) {
   const VF32 by = hn::Set(kF32, factor);
   for (int64_t i = 0; i < count; i += kLanes) {
     hn::StoreU(hn::Mul(hn::LoadU(kF32, sums + i), by), kF32, sums + i);
+  }
+}
+
+/// Sets what is dropped of one row's weights of a tile to 0; what is kept is scaled at the end.
+template <typename Weight>
+HWY_INLINE void DropWeights(const DropoutRow& dropout, uint32_t channel, int64_t count,
+                            Weight* weights) {
+  for (int64_t j = 0; j < count; j += DropoutRow::kChannels) {
+    const DropoutMasks keep = dropout.Keep(channel + static_cast<uint32_t>(j));
+    StoreVector(hn::IfThenElseZero(keep.first, LoadVector(weights + j)), weights + j);
+    Weight* next = weights + j + kLanes;
+    StoreVector(hn::IfThenElseZero(keep.second, LoadVector(next)), next);
   }
 }
 
@@ -59,6 +72,11 @@ void AttendRows(const AttentionBlock<In, Out>& block, const AttentionTiles& tile
     }
     const float change = SoftmaxTile<typename Products::Weight>(
         scores, count, block.scale, scratch.largest[row], scratch.totals[row]);
+    if (block.dropout) {
+      DropWeights(DropoutRow(*block.dropout, block.row + row),
+                  attention_channel(block.head, first_key), count,
+                  reinterpret_cast<typename Products::Weight*>(scores));
+    }
     if (first_key > 0) ScaleSums(sums + r * tiles.padded_depth, tiles.padded_depth, change);
   }
   for (int64_t column = 0; column < tiles.depth; column += kPanel) {
@@ -72,9 +90,10 @@ template <typename In, typename Out>
 void StoreRows(const AttentionBlock<In, Out>& block, const AttentionTiles& tiles,
                const AttentionScratch& scratch) {
   const int64_t lanes = kLanes;
+  const float kept = block.dropout ? 1.0f / (1.0f - block.dropout->p) : 1.0f;
   for (int64_t row = 0; row < block.queries; ++row) {
     // The total is 0 only where there are no keys.
-    const VF32 total = hn::Set(kF32, block.keys > 0 ? 1.0f / scratch.totals[row] : 0.0f);
+    const VF32 total = hn::Set(kF32, block.keys > 0 ? kept / scratch.totals[row] : 0.0f);
     const float* sums = scratch.sums + row * tiles.padded_depth;
     Out* out = block.out + row * block.out_stride;
     int64_t i = 0;
@@ -178,7 +197,7 @@ size_t attention_workspace(int64_t sequences, int64_t head_size, int threads) {
 template <typename In, typename Out>
 void attention(const AttentionShape& shape, HeadRows<In> q, HeadRows<In> k, HeadRows<In> v,
                const RelativePositions& relative, Out* out, float* log_sums, void* workspace,
-               ThreadPool& pool) {
+               ThreadPool& pool, const Dropout& dropout) {
   const AttentionTiles tiles(shape.head_size);
   int64_t* first_task = static_cast<int64_t*>(workspace);
   first_task[0] = 0;
@@ -213,7 +232,10 @@ void attention(const AttentionShape& shape, HeadRows<In> q, HeadRows<In> k, Head
           .out = out + row * width + column,
           .out_stride = width,
           .log_sums = log_sums ? log_sums + row * shape.heads + head : nullptr,
-          .log_sums_stride = shape.heads};
+          .log_sums_stride = shape.heads,
+          .dropout = dropout.p > 0.0f ? &dropout : nullptr,
+          .row = row,
+          .head = head};
       if (relative.q_positions) block.relative.q_positions += row;
       attend(block, tiles, reinterpret_cast<float*>(scratch + worker * scratch_size));
     }
@@ -221,11 +243,14 @@ void attention(const AttentionShape& shape, HeadRows<In> q, HeadRows<In> k, Head
 }
 
 template void attention(const AttentionShape&, HeadRows<float>, HeadRows<float>, HeadRows<float>,
-                        const RelativePositions&, float*, float*, void*, ThreadPool&);
+                        const RelativePositions&, float*, float*, void*, ThreadPool&,
+                        const Dropout&);
 template void attention(const AttentionShape&, HeadRows<bf16>, HeadRows<bf16>, HeadRows<bf16>,
-                        const RelativePositions&, bf16*, float*, void*, ThreadPool&);
+                        const RelativePositions&, bf16*, float*, void*, ThreadPool&,
+                        const Dropout&);
 template void attention(const AttentionShape&, HeadRows<bf16>, HeadRows<bf16>, HeadRows<bf16>,
-                        const RelativePositions&, float*, float*, void*, ThreadPool&);
+                        const RelativePositions&, float*, float*, void*, ThreadPool&,
+                        const Dropout&);
 
 }  // namespace hone::kernels
 #endif

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "base/thread_pool.h"
+#include "kernels/cpu/dropout.h"
 #include "tensor/dtype.h"
 
 namespace hone::kernels {
@@ -30,12 +31,19 @@ struct HeadRows {
 
 /// BERT's relative positions: before scaling, score(i, j) += q_i . E[i - j + positions - 1], and
 /// + k_j . E[same] for "relative_key_query". Computed plainly, a few times slower than without.
-struct RelativePositions {
-  const float* distances = nullptr;      ///< E [2 * positions - 1, head_size]; null: none
+template <typename Table>
+struct RelativePositionsOf {
+  const Table* distances = nullptr;      ///< E [2 * positions - 1, head_size]; null: none
   int64_t positions = 0;                 ///< above the longest sequence's last position
   bool with_keys = false;                ///< relative_key_query
   const int32_t* q_positions = nullptr;  ///< [query rows], places in sequence; null: 0, 1, ...
 };
+using RelativePositions = RelativePositionsOf<float>;
+
+/// Dropout's channel of a probability. Keys' places are below 2^20.
+constexpr uint32_t attention_channel(int64_t head, int64_t key) {
+  return static_cast<uint32_t>(head << 20 | key);
+}
 
 /// Bytes of scratch that attention() needs, whatever the lengths. Aligned as 64 bytes.
 size_t attention_workspace(int64_t sequences, int64_t head_size, int threads);
@@ -44,6 +52,8 @@ size_t attention_workspace(int64_t sequences, int64_t head_size, int threads);
 /// both directions, by tiles: no buffer grows with the length. Where log_sums is given, it becomes
 /// the log of the sum of e^score, fp32 [query rows, heads], for a backward pass. Queries of a
 /// sequence without keys give zeros (and -inf). out overlaps no input.
+/// Dropout falls on the probabilities, behind the softmax: its rows are the query rows, its channel
+/// is attention_channel(head, key's place in its sequence).
 /// Sums are fp32. So are products, but for bf16 under Isa::avx512_bf16 with an even head size,
 /// where the weights are rounded to bf16. A sequence's bits depend on its own rows alone: on
 /// neither the batch, the thread count, nor which of its queries are asked for.
@@ -57,6 +67,11 @@ size_t attention_workspace(int64_t sequences, int64_t head_size, int threads);
 template <typename In, typename Out>
 void attention(const AttentionShape& shape, HeadRows<In> q, HeadRows<In> k, HeadRows<In> v,
                const RelativePositions& relative, Out* out, float* log_sums, void* workspace,
-               ThreadPool& pool);
+               ThreadPool& pool, const Dropout& dropout = {});
+
+/// The same in double, plainly, for gradient checks.
+void attention(const AttentionShape& shape, HeadRows<double> q, HeadRows<double> k,
+               HeadRows<double> v, const RelativePositionsOf<double>& relative, double* out,
+               double* log_sums, ThreadPool& pool, const Dropout& dropout = {});
 
 }  // namespace hone::kernels

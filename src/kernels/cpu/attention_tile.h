@@ -74,6 +74,9 @@ struct AttentionBlock {
   int64_t out_stride;
   float* log_sums;  ///< null, or the first query's; then one each log_sums_stride
   int64_t log_sums_stride;
+  const Dropout* dropout;  ///< null: none
+  int64_t row;             ///< of the first query, in the batch
+  int64_t head;
 };
 
 }  // namespace hone::kernels

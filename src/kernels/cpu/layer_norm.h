@@ -7,12 +7,15 @@
 
 namespace hone::kernels {
 
-/// The affine part of a LayerNorm: fp32 in every precision, [width] each.
-struct NormWeights {
-  const float* weight;
-  const float* bias;
+/// The affine part of a LayerNorm: fp32 in every precision, [width] each; double for the gradient
+/// checks of training.
+template <typename Parameter>
+struct NormWeightsOf {
+  const Parameter* weight;
+  const Parameter* bias;
   float eps;
 };
+using NormWeights = NormWeightsOf<float>;
 
 /// What the backward pass needs of each row, fp32 [rows]; null where it is not wanted.
 struct NormStatistics {

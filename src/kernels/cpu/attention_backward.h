@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/thread_pool.h"
+#include "kernels/cpu/attention.h"
+#include "kernels/cpu/wide.h"
+
+namespace hone::kernels {
+
+/// As HeadRows, written to.
+template <typename T>
+struct HeadGradients {
+  T* data;
+  int64_t stride;
+};
+
+/// What the backward pass reads, all as attention() read or wrote it, and what it writes.
+template <typename T>
+struct AttentionBackward {
+  HeadRows<T> q, k, v;
+  const T* out;             ///< [query rows, heads * head_size], dense
+  const T* dout;            ///< its gradient, the same layout
+  const Wide<T>* log_sums;  ///< [query rows, heads]
+  RelativePositionsOf<Wide<T>> relative = {};
+  Dropout dropout = {};
+
+  HeadGradients<T> dq, dk, dv;    ///< =; beside one another, overlapping nothing
+  Wide<T>* ddistances = nullptr;  ///< +=, of relative.distances; null: frozen
+};
+
+/// Bytes of scratch, aligned as 64 bytes.
+size_t attention_backward_workspace(int64_t sequences, int64_t query_rows, int64_t head_size,
+                                    int threads);
+
+/// Probabilities are computed again from q, k and log_sums, by tiles. One task a sequence and head,
+/// all its sums in one order: no bit depends on the threads or the batch, but for ddistances, which
+/// sums over the batch. Relative positions are computed plainly.
+/// For float, bf16 and double.
+template <typename T>
+void attention_backward(const AttentionShape& shape, const AttentionBackward<T>& args,
+                        void* workspace, ThreadPool& pool);
+template <>
+void attention_backward(const AttentionShape& shape, const AttentionBackward<double>& args,
+                        void* workspace, ThreadPool& pool);
+
+}  // namespace hone::kernels
