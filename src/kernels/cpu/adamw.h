@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+
+#include "base/thread_pool.h"
+#include "tensor/dtype.h"
+
+namespace hone::kernels {
+
+/// A run of one flat array of parameters that is trained alike.
+struct ParameterRange {
+  int64_t begin;
+  int64_t end;
+  bool decay;  ///< by the optimiser's weight_decay, or not at all
+  float lr_scale = 1.0f;
+};
+
+/// The ranges of a flat array, ascending, without overlap. What lies in none is frozen: not
+/// touched.
+struct ParameterRanges {
+  const ParameterRange* data;
+  int64_t count;
+};
+
+/// How an optimiser takes its gradients: times `scale` (a clipping coefficient, 1 / loss scale).
+struct GradientUse {
+  float scale = 1.0f;
+  bool zero = false;  ///< set the gradient to 0 behind itself
+};
+
+/// PyTorch's names and formulas; scalars are computed in double, as there.
+struct AdamW {
+  double lr;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double eps = 1e-8;
+  double weight_decay = 0.01;
+  int64_t step = 1;  ///< of this update, from 1: bias correction
+};
+
+/// Flat fp32 arrays that ranges index.
+struct AdamWArrays {
+  float* parameters;
+  float* gradients;
+  float* m;              ///< exp_avg
+  float* v;              ///< exp_avg_sq
+  bf16* copy = nullptr;  ///< = the new parameters; null: not wanted
+};
+
+/// One pass: p -= lr wd p; m += (1 - beta1)(g - m); v = beta2 v + (1 - beta2) g^2;
+/// p -= lr / (1 - beta1^step) m / (sqrt(v) / sqrt(1 - beta2^step) + eps).
+void adamw(const AdamW& options, ParameterRanges ranges, GradientUse use, const AdamWArrays& arrays,
+           ThreadPool& pool);
+
+}  // namespace hone::kernels

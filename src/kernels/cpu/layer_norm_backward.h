@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/thread_pool.h"
+#include "kernels/cpu/dropout.h"
+#include "kernels/cpu/wide.h"
+#include "tensor/dtype.h"
+
+namespace hone::kernels {
+
+template <typename T>
+struct NormGradients {
+  T* sum;           ///< = of s, dense [rows, width]: also that of the residual
+  T* x = nullptr;   ///< = of x, dropout applied; null: not wanted. Without dropout x is sum
+  Wide<T>* weight;  ///< += [width]; null: frozen
+  Wide<T>* bias;    ///< += [width]; null: frozen
+};
+
+/// Bytes of scratch of layer_norm_backward(), aligned as 64 bytes.
+size_t layer_norm_backward_workspace(int64_t rows, int64_t width);
+
+/// Backward of layer_norm_train(): dy, xhat dense [rows, width], rstd [rows], weight [width].
+/// gradients.sum may be dy where the types agree. Sums over rows go by chunks that follow from the
+/// row count alone: no bit depends on the threads.
+/// (Grad, T): (float, float), (bf16, bf16), (float, bf16), (double, double).
+template <typename Grad, typename T>
+void layer_norm_backward(const Grad* dy, const T* xhat, const Wide<T>* rstd, const Wide<T>* weight,
+                         int64_t rows, int64_t width, const Dropout& dropout,
+                         NormGradients<T> gradients, void* workspace, ThreadPool& pool);
+
+/// out [width] += the sum over the rows of x [rows, width] (row stride `stride`): the gradient of
+/// a bias. Same scratch, same order.
+template <typename T>
+void add_column_sums(const T* x, int64_t stride, int64_t rows, int64_t width, Wide<T>* out,
+                     void* workspace, ThreadPool& pool);
+
+}  // namespace hone::kernels

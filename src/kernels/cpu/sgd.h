@@ -1,0 +1,26 @@
+#pragma once
+
+#include "kernels/cpu/adamw.h"
+
+namespace hone::kernels {
+
+struct Sgd {
+  double lr;
+  double momentum = 0.0;
+  double weight_decay = 0.0;
+};
+
+/// Flat fp32 arrays that ranges index.
+struct SgdArrays {
+  float* parameters;
+  float* gradients;
+  float* momentum;       ///< zeros before the first step; null where options.momentum is 0
+  bf16* copy = nullptr;  ///< = the new parameters; null: not wanted
+};
+
+/// One pass, as PyTorch's SGD (no dampening, no Nesterov): g += wd p; m = momentum m + g;
+/// p -= lr m.
+void sgd(const Sgd& options, ParameterRanges ranges, GradientUse use, const SgdArrays& arrays,
+         ThreadPool& pool);
+
+}  // namespace hone::kernels
