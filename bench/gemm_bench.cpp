@@ -49,6 +49,7 @@ struct Row {
   Timing ours, theirs;
   double ratio;  // median over neighbouring batches of theirs / ours, the best call of each
   bool theirs_invariant;
+  bool has_theirs() const { return theirs.median > 0; }
   double gflop() const { return 2e-9 * static_cast<double>(c.m * c.n * c.k); }
 };
 
@@ -108,38 +109,49 @@ double time_batch(Product& product, int threads, std::vector<double>& all) {
 Row measure(const Case& c, double peak, double budget_ms, ThreadPool& pool) {
   const Inputs inputs(c);
   const auto ours = make_hone(c, inputs, pool);
-  const auto theirs = make_onednn(c, inputs);
+  const auto theirs = make_onednn(c, inputs);  // null where it has no such product
   ours->run();
-  theirs->run();
   verify(c, inputs, ours->result(), "hone");
-  verify(c, inputs, theirs->result(), "oneDNN");
-  Row row{c, peak, {}, {}, 0, is_invariant(c, inputs, theirs->result())};
+  Row row{c, peak, {}, {}, 0, false};
+  if (theirs) {
+    theirs->run();
+    verify(c, inputs, theirs->result(), "oneDNN");
+    row.theirs_invariant = is_invariant(c, inputs, theirs->result());
+  }
   std::vector<double> a, b, ratio;
   const Stopwatch total;
   while (ratio.size() < 9 || (total.seconds() * 1e3 < budget_ms && ratio.size() < 500)) {
     const double ours_best = time_batch(*ours, c.threads, a);
-    ratio.push_back(time_batch(*theirs, c.threads, b) / ours_best);
+    ratio.push_back(theirs ? time_batch(*theirs, c.threads, b) / ours_best : 0);
   }
   row.ours = timing(a);
-  row.theirs = timing(b);
+  if (theirs) row.theirs = timing(b);
   row.ratio = quantile(ratio, 0.5);
   return row;
+}
+
+std::string cell(const Timing& t) {
+  return t.median == 0
+             ? ""
+             : fmt::format("{:.1f} ({:.1f}–{:.1f})", t.median * 1e6, t.p10 * 1e6, t.p90 * 1e6);
 }
 
 std::string markdown(const std::vector<Row>& rows) {
   std::string text =
       "| dtype | threads | N | K | m | hone µs (p10–p90) | oneDNN µs (p10–p90) | hone GFLOP/s | of "
-      "peak | oneDNN GFLOP/s | hone / oneDNN | oneDNN's rows invariant | used |\n"
-      "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
+      "peak | oneDNN GFLOP/s | hone / oneDNN | oneDNN's rows invariant |\n"
+      "|---|---|---|---|---|---|---|---|---|---|---|---|\n";
   for (const Row& row : rows) {
     const double rate = row.gflop() / row.ours.median;
-    text += fmt::format(
-        "| {} | {} | {} | {} | {} | {:.1f} ({:.1f}–{:.1f}) | {:.1f} ({:.1f}–{:.1f}) | {:.0f} | "
-        "{:.0f}% | {:.0f} | {:.2f} | {} | hone |\n",
-        dtype_name(row.c.dtype), row.c.threads, row.c.n, row.c.k, row.c.m, row.ours.median * 1e6,
-        row.ours.p10 * 1e6, row.ours.p90 * 1e6, row.theirs.median * 1e6, row.theirs.p10 * 1e6,
-        row.theirs.p90 * 1e6, rate, 100 * rate / row.peak, row.gflop() / row.theirs.median,
-        row.ratio, row.theirs_invariant ? "yes" : "no");
+    text += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {:.0f} | {:.0f}% | ",
+                        dtype_name(row.c.dtype), row.c.threads, row.c.n, row.c.k, row.c.m,
+                        cell(row.ours), cell(row.theirs), rate, 100 * rate / row.peak);
+    if (row.has_theirs()) {
+      text += fmt::format("{:.0f} | {:.2f} | {} |\n", row.gflop() / row.theirs.median, row.ratio,
+                          row.theirs_invariant ? "yes" : "no");
+    } else {
+      text += "none | | |\n";
+    }
   }
   return text;
 }
@@ -241,8 +253,9 @@ void write(const Options& options, Isa isa, const std::vector<Row>& rows) {
   text.write(fmt::format(
       "# Matrix products: hone against oneDNN\n\n{}, {}; fp32 sums, bias fused; weights {}. "
       "`gemm_bench --out bench/results`. Calls in turn, medians; hone / oneDNN is the median ratio "
-      "of rates of neighbouring calls. hone is used throughout: its rows have the same bits in any "
-      "batch, and the column before the last says where oneDNN's have.\n\n",
+      "of the best calls of neighbouring batches. hone is used throughout: its rows have the same "
+      "bits in any "
+      "batch, and the last column says where oneDNN's had.\n\n",
       cpu_info().name, isa_name(isa), options.hot ? "in the caches" : "from memory"));
   text.write(markdown(rows));
   text.commit();

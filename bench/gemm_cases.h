@@ -36,7 +36,8 @@ struct Inputs {
 
 std::unique_ptr<Product> make_hone(const Case& c, const Inputs& inputs, ThreadPool& pool);
 
-/// oneDNN's own choice of weight layout (format any), packed before timing.
+/// oneDNN's own choice of weight layout (format any), packed before timing. Null where it has none
+/// (bf16 under AVX2).
 std::unique_ptr<Product> make_onednn(const Case& c, const Inputs& inputs);
 /// Before the first primitive: no AMX where its palettes cannot be asked for, and not above `isa`.
 void cap_onednn(Isa isa);

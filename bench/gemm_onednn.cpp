@@ -80,7 +80,12 @@ class OneDnn : public Product {
 }  // namespace
 
 std::unique_ptr<Product> make_onednn(const Case& c, const Inputs& inputs) {
-  return std::make_unique<OneDnn>(c, inputs);
+  try {
+    return std::make_unique<OneDnn>(c, inputs);
+  } catch (const dnnl::error& error) {
+    if (error.status == dnnl_unimplemented) return nullptr;
+    throw;
+  }
 }
 
 void cap_onednn(Isa isa) {
