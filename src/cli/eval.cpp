@@ -40,7 +40,8 @@ struct Part {
 void declare(Arguments& arguments, EvalOptions& options) {
   arguments.text("--model,--model_name_or_path", "DIR", options.model,
                  "model folder, or name in the local cache");
-  arguments.text("--task_name", "TASK", options.task, "cola mnli mrpc qnli qqp rte sst2 stsb wnli");
+  arguments.text("--task_name", "TASK", options.task,
+                 "cola mnli mrpc qnli qqp rte sst2 stsb wnli\nsst5 trec6 trec50 subj imdb");
   arguments.text("--data", "DIR", options.data, "the task's folder, or one in GLUE's layout");
   arguments.text("--split", "NAME", options.split, "default: validation; of mnli both");
   arguments.text("--validation_file", "FILE", options.validation_file,
