@@ -60,12 +60,19 @@ struct Values {
   float operator[](size_t i) const { return dtype == DType::f32 ? exact[i] : to_float(narrow[i]); }
 };
 
+/// Scratch that starts as NaN, so that reading what was never written shows.
+Buffer scratch(size_t bytes) {
+  Buffer buffer(bytes);
+  std::memset(buffer.data(), 0xff, bytes);
+  return buffer;
+}
+
 struct Packed {
   Buffer memory;
   PackedMatrix matrix;
 
   Packed(Config config, const std::vector<float>& weight, int64_t n, int64_t k)
-      : memory(packed_bytes(config.isa, config.dtype, n, k)),
+      : memory(scratch(packed_bytes(config.isa, config.dtype, n, k))),
         matrix{config.dtype, config.isa, n, k, memory.data()} {
     pack_rows(config.isa, config.dtype, weight.data(), 0, n, n, k, memory.data());
   }
@@ -73,10 +80,10 @@ struct Packed {
 
 void run(Config config, const GemmArgs& args, ThreadPool& pool) {
   if (config.kernel) {
-    Buffer workspace(gemm_workspace_with(*config.kernel, args, pool.size()));
+    Buffer workspace = scratch(gemm_workspace_with(*config.kernel, args, pool.size()));
     gemm_with(*config.kernel, args, workspace.data(), pool);
   } else {
-    Buffer workspace(gemm_workspace(args, pool.size()));
+    Buffer workspace = scratch(gemm_workspace(args, pool.size()));
     gemm(args, workspace.data(), pool);
   }
 }
@@ -282,7 +289,7 @@ TEST_P(Gemm, PacksInPartsAndUnpacks) {
     for (int64_t k : {1, 7, 64, 65}) {
       const std::vector<float> weight = random_values(n * k, 8);
       const Packed whole(GetParam(), weight, n, k);
-      Buffer parts(packed_bytes(isa, dtype, n, k));
+      Buffer parts = scratch(packed_bytes(isa, dtype, n, k));
       for (int64_t first = 0; first < n; first += unit) {
         pack_rows(isa, dtype, weight.data() + first * k, first, std::min(unit, n - first), n, k,
                   parts.data());
