@@ -90,7 +90,7 @@ const std::byte* Task::row_of_a(int64_t row) const {
          static_cast<size_t>(row * args_.lda) * dtype_size(args_.a_dtype);
 }
 
-/// With k, and the rows, filled up to whole units.
+/// With k filled up to whole units. Rows are not: no row's sums see another row.
 void Task::copy_rows(const Cut& rows, std::byte* to) const {
   const size_t stride = static_cast<size_t>(cut_.copy_stride()) * kernel_.a_size;
   const size_t used = static_cast<size_t>(args_.b->k) * kernel_.a_size;
@@ -98,9 +98,6 @@ void Task::copy_rows(const Cut& rows, std::byte* to) const {
   for (int64_t row = rows.begin; row < rows.end; ++row, to += stride) {
     kernel_.copy_row(row_of_a(row), args_.b->k, to);
     std::memset(to + used, 0, filled - used);
-  }
-  for (int64_t row = rows.size(); row % kernel_.row_unit != 0; ++row, to += stride) {
-    std::memset(to, 0, filled);
   }
 }
 

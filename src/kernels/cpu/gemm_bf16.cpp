@@ -1,5 +1,8 @@
 // The bf16 micro-kernel of AVX512-BF16: as gemm_f32.cpp's, with pairs of k. A register holds the
 // pairs of 16 columns; 32 bits of a row, a pair too, are broadcast to it.
+//
+// Measured on a Zen 4 core: 206 to 222 GFLOP/s from 32 rows on, weights from memory, where fp32
+// gives 110. On Intel without AMX it is slower than fp32 and not chosen (device/cpu_info.h).
 
 #include "kernels/cpu/gemm_kernel.h"
 
