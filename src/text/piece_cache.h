@@ -47,7 +47,7 @@ class PieceCache {
     for (uint64_t zeros = (different - ones) & ~different & ones << 15; zeros != 0;
          zeros &= zeros - 1) {
       const Slot& slot = slots_[set * ways + static_cast<size_t>(std::countr_zero(zeros)) / 16];
-      if (slot.key != key) continue;
+      if (slot.key[0] != key[0] || slot.key[1] != key[1]) continue;
       const uint32_t size = size_of(key);
       uint32_t begin = 0;
       for (size_t i = 0; begin < size; ++i) {

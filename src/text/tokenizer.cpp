@@ -52,13 +52,41 @@ void count_code_points_of(std::string_view text, std::vector<Span>& offsets) {
 }  // namespace
 
 struct Tokenizer::State {
-  explicit State(TokenizerParts parts) : encoder(std::move(parts)) {}
+  explicit State(TokenizerParts parts);
   void trim(TokenList& list) const;
+  EdgeSpace space_of(int32_t id) const;
+
+  /// Space at the ends of a token as the vocabulary spells it; kMany: ask the token.
+  struct Edges {
+    uint8_t leading = 0;
+    uint8_t trailing = 0;
+  };
+  static constexpr uint8_t kMany = 255;
+
   TextEncoder encoder;
+  std::vector<Edges> edges;  ///< by id; empty where offsets are not trimmed
   /// Workspaces between calls that bring none: their caches stay warm.
   mutable std::mutex idle_mutex;
   mutable std::vector<Workspace> idle;
 };
+
+Tokenizer::State::State(TokenizerParts parts) : encoder(std::move(parts)) {
+  if (!encoder.parts().post.trim_offsets) return;
+  const Model& model = *encoder.parts().model;
+  edges.resize(static_cast<size_t>(encoder.parts().model_id_end));
+  for (size_t id = 0; id < edges.size(); ++id) {
+    const EdgeSpace space = edge_space(model.token_of(static_cast<int32_t>(id)));
+    edges[id] = {static_cast<uint8_t>(std::min<uint32_t>(space.leading, kMany)),
+                 static_cast<uint8_t>(std::min<uint32_t>(space.trailing, kMany))};
+  }
+}
+
+EdgeSpace Tokenizer::State::space_of(int32_t id) const {
+  if (static_cast<size_t>(id) >= edges.size()) return edge_space(encoder.added().token_of(id));
+  const Edges edge = edges[static_cast<size_t>(id)];
+  if (edge.leading != kMany && edge.trailing != kMany) return {edge.leading, edge.trailing};
+  return edge_space(encoder.parts().model->token_of(id));
+}
 
 struct Tokenizer::Workspace::Memory {
   struct Side {
@@ -110,12 +138,8 @@ void Tokenizer::State::trim(TokenList& list) const {
   const PostProcessor& post = encoder.parts().post;
   size_t odd = 0;
   for (size_t i = 0; i < list.ids.size(); ++i) {
-    while (odd < list.odd.size() && list.odd[odd].first < i) ++odd;
     const bool is_odd = odd < list.odd.size() && list.odd[odd].first == i;
-    std::string_view token =
-        is_odd ? list.odd[odd].second : encoder.parts().model->token_of(list.ids[i]);
-    if (token.empty()) token = encoder.added().token_of(list.ids[i]);
-    const EdgeSpace space = edge_space(token);
+    const EdgeSpace space = is_odd ? edge_space(list.odd[odd++].second) : space_of(list.ids[i]);
     if (space.leading == 0 && space.trailing == 0) continue;
     trim_offsets(space, i == 0, post.add_prefix_space, list.offsets[i].begin, list.offsets[i].end);
   }
