@@ -1,10 +1,14 @@
 #include <fmt/core.h>
 
+#include <charconv>
+
+#include "base/error.h"
 #include "base/json_text.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
+#include "data/line_reader.h"
 #include "infer/bench_cases.h"
 
 namespace hone::cli {
@@ -35,14 +39,35 @@ std::string text_of(const infer::BenchResult& result) {
       100 * result.share_of_peak, result.gbytes_per_s);
 }
 
+/// One token count a line.
+std::vector<int64_t> read_lengths(const std::string& path) {
+  constexpr int64_t kLongest = 512;
+  std::vector<int64_t> lengths;
+  data::LineReader reader(data::open_bytes(path), path);
+  for (std::string_view line; reader.next(line);) {
+    int64_t length = 0;
+    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), length);
+    if (error != std::errc() || end != line.data() + line.size() || length < 1 ||
+        length > kLongest) {
+      fail(ErrorKind::bad_file, "{}: line {}: expected a whole number from 1 to {}, got {}", path,
+           reader.number(), kLongest, quote(line));
+    }
+    lengths.push_back(length);
+  }
+  if (lengths.empty()) fail(ErrorKind::bad_file, "{}: holds no lengths", path);
+  return lengths;
+}
+
 }  // namespace
 
 int bench(const Words& words) {
   Arguments arguments("bench", "Times forward passes of a model with random weights.");
   std::string name;
+  std::string lengths;
   int64_t seconds = 3;
   arguments.positional("CASE", name, "a case, or list (default) for their names");
   arguments.integer("--seconds", 1, 3600, seconds, "of timed rounds; default 3");
+  arguments.text("--lengths", "FILE", lengths, "token counts of the -sst2- cases, one a line");
   arguments.example("hone bench bert-base-b1-len128 --json");
   std::string answer;
   if (!arguments.parse(words, answer)) {
@@ -57,6 +82,7 @@ int bench(const Words& words) {
   options.dtype = arguments.common().dtype;
   options.threads = arguments.common().threads;
   options.seconds = static_cast<double>(seconds);
+  if (!lengths.empty()) options.lengths = read_lengths(lengths);
   const infer::BenchResult result = infer::run_bench_case(name, options);
   print(arguments.common().json ? json_of(result) : text_of(result));
   return kDone;
