@@ -12,10 +12,10 @@ namespace hone::kernels {
 
 template <typename T>
 struct NormGradients {
-  T* sum;           ///< = of s, dense [rows, width]: also that of the residual
-  T* x = nullptr;   ///< = of x, dropout applied; null: not wanted. Without dropout x is sum
-  Wide<T>* weight;  ///< += [width]; null: frozen
-  Wide<T>* bias;    ///< += [width]; null: frozen
+  T* sum;                     ///< = of s, dense [rows, width]: also that of the residual
+  T* x = nullptr;             ///< = of x: that of s, with dropout; null: not wanted
+  Wide<T>* weight = nullptr;  ///< += [width]; null: frozen
+  Wide<T>* bias = nullptr;    ///< += [width]; null: frozen
 };
 
 /// Bytes of scratch of layer_norm_backward(), aligned as 64 bytes.
