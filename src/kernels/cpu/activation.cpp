@@ -28,6 +28,7 @@ void ActivateRange(const T* x, int64_t count, T* y) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#include "kernels/cpu/activation_f64.h"
 #include "kernels/cpu/rows.h"
 
 namespace hone::kernels {
@@ -35,9 +36,13 @@ namespace {
 
 template <Activation activation, typename T>
 void run(const T* x, int64_t count, T* y, ThreadPool& pool) {
-  const auto range = HONE_TARGET_FUNCTION(ActivateRange<activation, T>);
-  for_row_ranges(count, 1, pool,
-                 [&](int64_t begin, int64_t end) { range(x + begin, end - begin, y + begin); });
+  if constexpr (std::is_same_v<T, double>) {
+    for (int64_t i = 0; i < count; ++i) y[i] = activation_f64(activation, x[i]).value;
+  } else {
+    const auto range = HONE_TARGET_FUNCTION(ActivateRange<activation, T>);
+    for_row_ranges(count, 1, pool,
+                   [&](int64_t begin, int64_t end) { range(x + begin, end - begin, y + begin); });
+  }
 }
 
 }  // namespace
@@ -62,6 +67,7 @@ void activate(Activation activation, const T* x, int64_t count, T* y, ThreadPool
 
 template void activate(Activation, const float*, int64_t, float*, ThreadPool&);
 template void activate(Activation, const bf16*, int64_t, bf16*, ThreadPool&);
+template void activate(Activation, const double*, int64_t, double*, ThreadPool&);
 
 }  // namespace hone::kernels
 #endif

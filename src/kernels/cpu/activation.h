@@ -17,7 +17,7 @@ enum class Activation : uint8_t {
 };
 
 /// y[i] = activation(x[i]) for i < count. y may be x; it may not overlap it otherwise.
-/// For float and bf16.
+/// For float, bf16 and double.
 template <typename T>
 void activate(Activation activation, const T* x, int64_t count, T* y, ThreadPool& pool);
 
