@@ -1,0 +1,57 @@
+#pragma once
+
+#include "kernels/cpu/gemm_backward.h"
+#include "kernels/cpu/gemm_kernel.h"
+
+/// How the backward products bring their operands into the forms of gemm_kernel.h. Internal; one
+/// thread each.
+namespace hone::kernels {
+
+/// What follows the depth of a row in transpose_tokens(), in elements: a row starts on its own
+/// cache sets, as Blocking::copy_stride() has it.
+int64_t transposed_stride(int64_t depth, size_t size);
+
+/// out[i * stride + t] = x[t * ldx + i] for t < tokens and i < columns; 0 up to t < depth.
+/// (from, to): (f32, f32), (bf16, f32), (bf16, bf16).
+struct TokensToTranspose {
+  const void* x;
+  int64_t ldx;
+  int64_t tokens, columns;
+  void* out;
+  int64_t stride;
+  int64_t depth;
+};
+void transpose_tokens(DType from, DType to, const TokensToTranspose& args);
+
+/// dy[tokens, columns] as panels of `width` columns, as if its transpose were a weight: f32
+/// [tokens][width], bf16 [depth / 2][width][2], filled up with zeros. Panels are depth * width
+/// elements apart. At most kPackColumns columns. bias[columns] += the column sums; may be null.
+struct TokensToPack {
+  const void* dy;
+  int64_t lddy;
+  int64_t tokens, columns;
+  int64_t width;
+  int64_t depth;
+  void* out;
+  float* bias;
+};
+constexpr int64_t kPackColumns = 128;
+void pack_tokens(DType dtype, const TokensToPack& args);
+
+/// Panel `panel` of W[n, k]^T, packed as a weight [k, n]; `out` is that panel.
+void transpose_panel(const PackedMatrix& w, int64_t panel, void* out);
+
+/// The kernel that gemm() takes for this dtype.
+const GemmKernel& gemm_kernel_for(Isa isa, DType dtype);
+
+/// As in gemm_kernel.h: with a kernel of the caller's choice, for tests.
+size_t gemm_input_gradient_workspace_with(const GemmKernel& kernel, const InputGradientArgs& args,
+                                          int threads);
+void gemm_input_gradient_with(const GemmKernel& kernel, const InputGradientArgs& args,
+                              void* workspace, ThreadPool& pool);
+size_t gemm_weight_gradient_workspace_with(const GemmKernel& kernel, const WeightGradientArgs& args,
+                                           int threads);
+void gemm_weight_gradient_with(const GemmKernel& kernel, const WeightGradientArgs& args,
+                               void* workspace, ThreadPool& pool);
+
+}  // namespace hone::kernels
