@@ -15,9 +15,9 @@ def driver_path():
     found = os.environ.get("TOKENIZE_DRIVER")
     if found:
         return found
-    for folder in [ROOT / "build"] + sorted(ROOT.glob("build-*")):
-        if (folder / "tokenize_driver").exists():
-            return str(folder / "tokenize_driver")
+    built = sorted(ROOT.glob("build*/tokenize_driver"), key=lambda path: path.stat().st_mtime)
+    if built:
+        return str(built[-1])
     raise SystemExit("build the target tokenize_driver first, or set TOKENIZE_DRIVER")
 
 
