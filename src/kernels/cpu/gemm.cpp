@@ -4,17 +4,12 @@
 #include <cstring>
 
 #include "kernels/cpu/gemm_blocking.h"
+#include "kernels/cpu/gemm_f64.h"
 
 namespace hone::kernels {
 namespace {
 
 constexpr int64_t kOwnAhead = 8 << 10;  // bytes to fetch ahead where one tile streams the weight
-
-const GemmKernel& kernel_of(const PackedMatrix& matrix) {
-  if (matrix.dtype == DType::bf16 && matrix.isa == Isa::amx) return *gemm_amx_kernel();
-  if (matrix.dtype == DType::bf16 && matrix.isa == Isa::avx512_bf16) return *gemm_bf16_kernel();
-  return *gemm_f32_kernel(matrix.isa, matrix.dtype);
-}
 
 /// One worker's share of the workspace.
 struct Scratch {
@@ -113,8 +108,10 @@ GemmFetch Task::fetch(int64_t panel, const Cut& k, int64_t tile) const {
   const int64_t bytes = weight(panel, k.end) - weight(panel, k.begin);
   if (count_ == 1) {
     // With few rows memory is the limit, and the processor's own prefetching does better.
-    const bool useful = kernel_.fetches_ahead && tiles_[0].rows.size() >= kernel_.tile_rows - 2;
-    return {here + kOwnAhead, useful ? bytes / std::max<int64_t>(steps, 1) : 0};
+    const bool useful =
+        kernel_.fetches_ahead && steps > 0 && tiles_[0].rows.size() >= kernel_.tile_rows - 2;
+    if (!useful) return {here, 0};
+    return {here + kOwnAhead, bytes / steps};
   }
   const int64_t begin = tile * steps * static_cast<int64_t>(kCacheLine);
   const bool useful = (kernel_.fetches_ahead || cut_.slices > 1) && panel + 1 < panels_.end;
@@ -179,12 +176,20 @@ void gemm_with(const GemmKernel& kernel, const GemmArgs& args, void* workspace, 
   });
 }
 
+const GemmKernel& gemm_kernel(Isa isa, DType dtype) {
+  if (dtype == DType::bf16 && isa == Isa::amx) return *gemm_amx_kernel();
+  if (dtype == DType::bf16 && isa == Isa::avx512_bf16) return *gemm_bf16_kernel();
+  return *gemm_f32_kernel(isa, dtype);
+}
+
 size_t gemm_workspace(const GemmArgs& args, int threads) {
-  return gemm_workspace_with(kernel_of(*args.b), args, threads);
+  if (args.b->dtype == DType::f64) return 0;
+  return gemm_workspace_with(gemm_kernel(args.b->isa, args.b->dtype), args, threads);
 }
 
 void gemm(const GemmArgs& args, void* workspace, ThreadPool& pool) {
-  gemm_with(kernel_of(*args.b), args, workspace, pool);
+  if (args.b->dtype == DType::f64) return gemm_f64(args, pool);
+  gemm_with(gemm_kernel(args.b->isa, args.b->dtype), args, workspace, pool);
 }
 
 }  // namespace hone::kernels

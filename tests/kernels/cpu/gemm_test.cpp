@@ -63,7 +63,7 @@ struct Values {
 /// Scratch that starts as NaN, so that reading what was never written shows.
 Buffer scratch(size_t bytes) {
   Buffer buffer(bytes);
-  std::memset(buffer.data(), 0xff, bytes);
+  if (bytes > 0) std::memset(buffer.data(), 0xff, bytes);
   return buffer;
 }
 
