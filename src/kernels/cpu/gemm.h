@@ -15,12 +15,12 @@ namespace hone::kernels {
 ///
 /// Rows are grouped in panels of panel_rows(isa); a panel is one contiguous block, so that a
 /// matrix can be packed, stored, streamed and cut along n panel by panel. Inside a panel:
-///   fp32  [k][panel_rows]
+///   fp32  [k][panel_rows], and f64 likewise
 ///   bf16  [k / 2][panel_rows][2], k rounded up to 32 with zeros
 /// The last panel is filled up with zero rows. The layout depends on dtype and panel_rows alone:
 /// avx512, avx512_bf16 and amx share it.
 struct PackedMatrix {
-  DType dtype;  ///< f32 or bf16
+  DType dtype;  ///< f32, bf16, or f64: for gradient checks, plain code
   Isa isa;
   int64_t n;
   int64_t k;
@@ -35,7 +35,8 @@ size_t packed_bytes(Isa isa, DType dtype, int64_t n, int64_t k);
 /// it ends the matrix. bf16 rounds to nearest even. Calls for disjoint rows may run in parallel.
 void pack_rows(Isa isa, DType dtype, const float* rows, int64_t first, int64_t count, int64_t n,
                int64_t k, void* packed);
-/// Row `row` back as fp32 [k]: the packed value, exact.
+/// Row `row` back as fp32 [k]: the packed value, exact (f64: rounded; gemm_f64.h has both in
+/// double).
 void unpack_row(const PackedMatrix& matrix, int64_t row, float* out);
 
 /// C[m, n] = activation(A[m, k] * W[n, k]^T + bias) + residual.
@@ -47,7 +48,7 @@ struct GemmArgs {
   DType a_dtype = DType::f32;  ///< that of the weight
   int64_t lda = 0;
   const PackedMatrix* b = nullptr;
-  const float* bias = nullptr;  ///< [n], or null
+  const void* bias = nullptr;  ///< [n], fp32 (f64 with a weight in f64), or null
   Activation activation = Activation::none;
   const void* residual = nullptr;  ///< [m, n], or null; added after the activation
   DType residual_dtype = DType::f32;

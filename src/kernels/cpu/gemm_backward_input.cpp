@@ -32,12 +32,6 @@ GemmArgs forward(const InputGradientArgs& args, const PackedMatrix& b) {
 
 }  // namespace
 
-const GemmKernel& gemm_kernel_for(Isa isa, DType dtype) {
-  if (dtype == DType::bf16 && isa == Isa::amx) return *gemm_amx_kernel();
-  if (dtype == DType::bf16 && isa == Isa::avx512_bf16) return *gemm_bf16_kernel();
-  return *gemm_f32_kernel(isa, dtype);
-}
-
 size_t gemm_input_gradient_workspace_with(const GemmKernel& kernel, const InputGradientArgs& args,
                                           int threads) {
   const PackedMatrix b = transposed(*args.w, nullptr);
@@ -61,13 +55,13 @@ void gemm_input_gradient_with(const GemmKernel& kernel, const InputGradientArgs&
 size_t gemm_input_gradient_workspace(const InputGradientArgs& args, int threads) {
   const PackedMatrix& w = *args.w;
   if (w.dtype == DType::f64) return 0;
-  return gemm_input_gradient_workspace_with(gemm_kernel_for(w.isa, w.dtype), args, threads);
+  return gemm_input_gradient_workspace_with(gemm_kernel(w.isa, w.dtype), args, threads);
 }
 
 void gemm_input_gradient(const InputGradientArgs& args, void* workspace, ThreadPool& pool) {
   const PackedMatrix& w = *args.w;
   if (w.dtype == DType::f64) return gemm_input_gradient_f64(args, pool);
-  gemm_input_gradient_with(gemm_kernel_for(w.isa, w.dtype), args, workspace, pool);
+  gemm_input_gradient_with(gemm_kernel(w.isa, w.dtype), args, workspace, pool);
 }
 
 }  // namespace hone::kernels

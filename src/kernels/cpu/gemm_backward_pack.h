@@ -7,7 +7,7 @@
 /// thread each.
 namespace hone::kernels {
 
-/// What follows the depth of a row in transpose_tokens(), in elements: a row starts on its own
+/// Between rows of transpose_tokens() of this depth, in elements: each starts on its own
 /// cache sets, as Blocking::copy_stride() has it.
 int64_t transposed_stride(int64_t depth, size_t size);
 
@@ -40,9 +40,6 @@ void pack_tokens(DType dtype, const TokensToPack& args);
 
 /// Panel `panel` of W[n, k]^T, packed as a weight [k, n]; `out` is that panel.
 void transpose_panel(const PackedMatrix& w, int64_t panel, void* out);
-
-/// The kernel that gemm() takes for this dtype.
-const GemmKernel& gemm_kernel_for(Isa isa, DType dtype);
 
 /// As in gemm_kernel.h: with a kernel of the caller's choice, for tests.
 size_t gemm_input_gradient_workspace_with(const GemmKernel& kernel, const InputGradientArgs& args,

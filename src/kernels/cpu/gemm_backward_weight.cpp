@@ -158,12 +158,12 @@ void gemm_weight_gradient_with(const GemmKernel& kernel, const WeightGradientArg
 
 size_t gemm_weight_gradient_workspace(const WeightGradientArgs& args, int threads) {
   if (args.dtype == DType::f64) return 0;
-  return gemm_weight_gradient_workspace_with(gemm_kernel_for(args.isa, args.dtype), args, threads);
+  return gemm_weight_gradient_workspace_with(gemm_kernel(args.isa, args.dtype), args, threads);
 }
 
 void gemm_weight_gradient(const WeightGradientArgs& args, void* workspace, ThreadPool& pool) {
   if (args.dtype == DType::f64) return gemm_weight_gradient_f64(args, pool);
-  gemm_weight_gradient_with(gemm_kernel_for(args.isa, args.dtype), args, workspace, pool);
+  gemm_weight_gradient_with(gemm_kernel(args.isa, args.dtype), args, workspace, pool);
 }
 
 }  // namespace hone::kernels

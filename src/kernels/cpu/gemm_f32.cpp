@@ -148,7 +148,8 @@ HWY_INLINE void FinishRow(const float* sums, const float* bias, const Residual* 
 
 template <Activation activation, typename Residual, typename C>
 void FinishTile(const GemmArgs& args, const GemmTile& tile) {
-  const float* bias = args.bias ? args.bias + tile.column : nullptr;
+  const auto* bias = static_cast<const float*>(args.bias);
+  if (bias) bias += tile.column;
   const auto* residual = static_cast<const Residual*>(args.residual);
   if (residual) residual += tile.row * args.ldr + tile.column;
   C* c = static_cast<C*>(args.c) + tile.row * args.ldc + tile.column;

@@ -46,7 +46,7 @@ void unpack_row_f64(const PackedMatrix& matrix, int64_t row, double* out) {
 
 void gemm_f64(const GemmArgs& args, ThreadPool& pool) {
   const auto w = elements(*args.b);
-  const auto* bias = static_cast<const double*>(static_cast<const void*>(args.bias));
+  const auto* bias = static_cast<const double*>(args.bias);
   pool.run(args.m, [&](int64_t row, int) {
     const double* a = row_of(args.a, row, args.lda);
     const double* residual = row_of(args.residual, row, args.ldr);

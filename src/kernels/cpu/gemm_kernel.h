@@ -41,6 +41,8 @@ const GemmKernel* gemm_f32_kernel(Isa isa, DType dtype);
 /// By AVX512-BF16's dot products.
 const GemmKernel* gemm_bf16_kernel();
 const GemmKernel* gemm_amx_kernel();
+/// The one of these that gemm() takes.
+const GemmKernel& gemm_kernel(Isa isa, DType dtype);
 
 /// A tile of sums on its way to C.
 struct GemmTile {

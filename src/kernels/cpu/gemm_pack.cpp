@@ -5,7 +5,8 @@
 namespace hone::kernels {
 namespace {
 
-void pack_panel(const float* rows, int64_t count, int64_t width, int64_t k, float* out) {
+template <typename T>
+void pack_panel(const float* rows, int64_t count, int64_t width, int64_t k, T* out) {
   for (int64_t i = 0; i < k; ++i) {
     for (int64_t j = 0; j < width; ++j) out[i * width + j] = j < count ? rows[j * k + i] : 0.0f;
   }
@@ -44,6 +45,8 @@ void pack_rows(Isa isa, DType dtype, const float* rows, int64_t first, int64_t c
                [[maybe_unused]] int64_t n, int64_t k, void* packed) {
   if (dtype == DType::bf16) {
     pack(isa, dtype, rows, first, count, k, static_cast<bf16*>(packed));
+  } else if (dtype == DType::f64) {
+    pack(isa, dtype, rows, first, count, k, static_cast<double*>(packed));
   } else {
     pack(isa, dtype, rows, first, count, k, static_cast<float*>(packed));
   }
@@ -57,6 +60,9 @@ void unpack_row(const PackedMatrix& matrix, int64_t row, float* out) {
     if (matrix.dtype == DType::bf16) {
       out[i] = to_float(
           static_cast<const bf16*>(matrix.data)[start + (i / 2 * width + lane) * 2 + i % 2]);
+    } else if (matrix.dtype == DType::f64) {
+      out[i] =
+          static_cast<float>(static_cast<const double*>(matrix.data)[start + i * width + lane]);
     } else {
       out[i] = static_cast<const float*>(matrix.data)[start + i * width + lane];
     }
