@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "text/bpe.h"
 #include "text/sentencepiece_model.h"
+#include "text/special_tokens.h"
 #include "text/unicode.h"
 #include "text/unigram.h"
 #include "text/wordpiece.h"
@@ -16,67 +17,6 @@ namespace {
 
 using Part = PostProcessor::Part;
 using Vocab = std::vector<std::pair<std::string, int32_t>>;
-
-/// The special tokens of a family, with what tokenizer_config.json says instead.
-class SpecialTokens {
- public:
-  SpecialTokens(const Json& config, std::string file) : config_(config), file_(std::move(file)) {}
-
-  /// Notes the token of a role ("cls_token") and gives its text.
-  std::string add(const char* role, const char* fallback) {
-    AddedToken token;
-    token.content = fallback;
-    token.normalized = false;
-    const auto it = config_.find(role);
-    if (it != config_.end() && it->is_string()) {
-      token.content = it->get<std::string>();
-    } else if (it != config_.end() && it->is_object()) {
-      const JsonFields fields(*it, file_, role);
-      token.content = fields.string("content");
-      token.single_word = fields.boolean("single_word", false);
-      token.lstrip = fields.boolean("lstrip", false);
-      token.rstrip = fields.boolean("rstrip", false);
-      token.normalized = fields.boolean("normalized", false);
-    }
-    token.special = true;
-    add(token);
-    return token.content;
-  }
-  void add(const AddedToken& token) {
-    const bool known = std::any_of(tokens_.begin(), tokens_.end(), [&](const AddedToken& other) {
-      return other.content == token.content;
-    });
-    if (!known) tokens_.push_back(token);
-  }
-  /// The tokens of added_tokens_decoder take precedence: they carry their own flags.
-  void add_decoder() {
-    const auto it = config_.find("added_tokens_decoder");
-    if (it == config_.end() || !it->is_object()) return;
-    std::vector<std::pair<int64_t, AddedToken>> listed;
-    for (const auto& [id, json] : it->items()) {
-      const JsonFields fields(json, file_, "added_tokens_decoder." + id);
-      AddedToken token;
-      token.content = fields.string("content");
-      token.single_word = fields.boolean("single_word", false);
-      token.lstrip = fields.boolean("lstrip", false);
-      token.rstrip = fields.boolean("rstrip", false);
-      token.normalized = fields.boolean("normalized", true);
-      token.special = fields.boolean("special", false);
-      const bool number =
-          !id.empty() && id.size() < 10 && id.find_first_not_of("0123456789") == std::string::npos;
-      listed.emplace_back(number ? std::stoll(id) : std::numeric_limits<int64_t>::max(), token);
-    }
-    std::stable_sort(listed.begin(), listed.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
-    for (const auto& [id, token] : listed) add(token);
-  }
-  std::vector<AddedToken> take() { return std::move(tokens_); }
-
- private:
-  const Json& config_;
-  std::string file_;
-  std::vector<AddedToken> tokens_;
-};
 
 PostProcessor::Special special_in(const Model& model, const std::string& token,
                                   const std::string& file) {
