@@ -30,9 +30,9 @@ struct AttentionBackward {
   Wide<T>* ddistances = nullptr;  ///< +=, of relative.distances; null: frozen
 };
 
-/// Bytes of scratch, aligned as 64 bytes.
-size_t attention_backward_workspace(int64_t sequences, int64_t query_rows, int64_t head_size,
-                                    int threads);
+/// Bytes of scratch for a batch of so many query rows, aligned as 64 bytes. Of a worker's share, no
+/// more is touched than its longest sequence needs.
+size_t attention_backward_workspace(int64_t query_rows, int64_t head_size, int threads);
 
 /// Probabilities are computed again from q, k and log_sums, by tiles. One task a sequence and head,
 /// all its sums in one order: no bit depends on the threads or the batch, but for ddistances, which

@@ -12,8 +12,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace hone::kernels::HWY_NAMESPACE {
 
-template <typename A>
-HWY_INLINE float Dot(const A* a, const float* b, int64_t count) {
+template <typename A, typename B>
+HWY_INLINE float Dot(const A* a, const B* b, int64_t count) {
   const int64_t lanes = kLanes;
   VF32 sum = hn::Zero(kF32);
   int64_t i = 0;

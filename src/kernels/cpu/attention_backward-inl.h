@@ -1,0 +1,151 @@
+// The parts of attention's backward pass on one block of queries and one tile of keys.
+#if defined(HONE_KERNELS_CPU_ATTENTION_BACKWARD_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HONE_KERNELS_CPU_ATTENTION_BACKWARD_INL_H_
+#undef HONE_KERNELS_CPU_ATTENTION_BACKWARD_INL_H_
+#else
+#define HONE_KERNELS_CPU_ATTENTION_BACKWARD_INL_H_
+#endif
+
+#include "kernels/cpu/attention-inl.h"
+#include "kernels/cpu/attention_backward_tile.h"
+#include "kernels/cpu/attention_relative-inl.h"
+#include "kernels/cpu/dropout-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace hone::kernels::HWY_NAMESPACE {
+
+/// c [rows, columns] += a^T times panel [steps, kPanel], where a is [steps, rows]: as
+/// MultiplyPanel, for the first one or two vectors of columns.
+template <int rows, int vectors>
+void MultiplyTransposed(const float* a, int64_t a_stride, const float* panel, int64_t steps,
+                        float* c, int64_t c_stride) {
+  VF32 sums[rows][vectors];
+  HWY_UNROLL(12)
+  for (int r = 0; r < rows; ++r) {
+    HWY_UNROLL(2)
+    for (int v = 0; v < vectors; ++v) sums[r][v] = hn::LoadU(kF32, c + r * c_stride + v * kLanes);
+  }
+  for (int64_t i = 0; i < steps; ++i, panel += kPanel, a += a_stride) {
+    VF32 b[vectors];
+    HWY_UNROLL(2)
+    for (int v = 0; v < vectors; ++v) b[v] = hn::LoadU(kF32, panel + v * kLanes);
+    HWY_UNROLL(12)
+    for (int r = 0; r < rows; ++r) {
+      const VF32 x = hn::Set(kF32, a[r]);
+      HWY_UNROLL(2)
+      for (int v = 0; v < vectors; ++v) sums[r][v] = hn::MulAdd(x, b[v], sums[r][v]);
+    }
+  }
+  HWY_UNROLL(12)
+  for (int r = 0; r < rows; ++r) {
+    HWY_UNROLL(2)
+    for (int v = 0; v < vectors; ++v) hn::StoreU(sums[r][v], kF32, c + r * c_stride + v * kLanes);
+  }
+}
+
+template <int vectors, int... rows>
+HWY_INLINE PanelProduct* ChooseTransposed(int64_t count, std::integer_sequence<int, rows...>) {
+  static constexpr PanelProduct* table[] = {&MultiplyTransposed<rows + 1, vectors>...};
+  return table[count - 1];
+}
+
+/// sums [keys, padded_depth] += scores^T times the packed rows [queries, depth].
+HWY_INLINE void AddTransposed(const BackwardTiles& tiles, const float* scores, int64_t queries,
+                              int64_t keys, const float* panels, float* sums) {
+  constexpr auto counts = std::make_integer_sequence<int, kRows>();
+  for (int64_t column = 0; column < tiles.depth; column += kPanel) {
+    const bool one = tiles.depth - column <= static_cast<int64_t>(kLanes);
+    for (int64_t key = 0; key < keys; key += kRows) {
+      const int64_t rows = std::min<int64_t>(kRows, keys - key);
+      PanelProduct* const product =
+          one ? ChooseTransposed<1>(rows, counts) : ChooseTransposed<2>(rows, counts);
+      product(scores + key, tiles.score_stride(), panels + column * queries, queries,
+              sums + key * tiles.padded_depth + column, tiles.padded_depth);
+    }
+  }
+}
+
+/// One vector of a row: `weights` holds q . k and `dscores` dout . v before, what BackwardScratch
+/// says after. `factor` is 0 or 1 / (1 - p) of each.
+HWY_INLINE void ScoreVector(float scale, float log_sum, float mean, VF32 factor, float* weights,
+                            float* dscores) {
+  const VF32 x = hn::MulSub(hn::LoadU(kF32, weights), hn::Set(kF32, scale), hn::Set(kF32, log_sum));
+  const VF32 p = ExpNonPositive(kF32, x);  // within rounding of it
+  const VF32 dp = hn::MulSub(hn::LoadU(kF32, dscores), factor, hn::Set(kF32, mean));
+  hn::StoreU(hn::Mul(p, factor), kF32, weights);
+  hn::StoreU(hn::Mul(hn::Mul(p, dp), hn::Set(kF32, scale)), kF32, dscores);
+}
+
+HWY_INLINE void ScoreRow(const Dropout& dropout, int64_t row, uint32_t channel, int64_t count,
+                         float scale, float log_sum, float mean, float* weights, float* dscores) {
+  const VF32 one = hn::Set(kF32, 1.0f);
+  if (dropout.p == 0.0f) {
+    for (int64_t j = 0; j < count; j += kLanes) {
+      ScoreVector(scale, log_sum, mean, one, weights + j, dscores + j);
+    }
+    return;
+  }
+  const DropoutRow drawn(dropout, row);
+  const VF32 kept = hn::Set(kF32, drawn.scale());
+  for (int64_t j = 0; j < count; j += DropoutRow::kChannels) {
+    const DropoutMasks keep = drawn.Keep(channel + static_cast<uint32_t>(j));
+    ScoreVector(scale, log_sum, mean, hn::IfThenElseZero(keep.first, kept), weights + j,
+                dscores + j);
+    const int64_t next = j + kLanes;
+    ScoreVector(scale, log_sum, mean, hn::IfThenElseZero(keep.second, kept), weights + next,
+                dscores + next);
+  }
+}
+
+/// y += a * x
+HWY_INLINE void AddScaled(float a, const float* x, int64_t count, float* y) {
+  const VF32 by = hn::Set(kF32, a);
+  const int64_t lanes = kLanes;
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    hn::StoreU(hn::MulAdd(by, hn::LoadU(kF32, x + i), hn::LoadU(kF32, y + i)), kF32, y + i);
+  }
+  for (; i < count; ++i) y[i] += a * x[i];
+}
+
+/// `count` rows of sums, rounded, to rows `stride` apart.
+template <typename T>
+HWY_INLINE void StoreGradients(const BackwardTiles& tiles, const float* sums, int64_t count, T* out,
+                               int64_t stride) {
+  const int64_t lanes = kLanes;
+  for (int64_t row = 0; row < count; ++row, sums += tiles.padded_depth, out += stride) {
+    int64_t i = 0;
+    for (; i + lanes <= tiles.depth; i += lanes) StoreVector(hn::LoadU(kF32, sums + i), out + i);
+    if (i < tiles.depth) StorePart(hn::LoadU(kF32, sums + i), out + i, tiles.depth - i);
+  }
+}
+
+/// The gradient of one row of relative.distances over one head of one sequence, added to `out`.
+template <typename T>
+void AddDistanceGradient(const BackwardTask<T>& task, int64_t distance, float* out) {
+  const AttentionBackward<T>& args = *task.args;
+  const int64_t depth = task.shape->head_size;
+  const float scale = task.shape->scale;
+  const float* embedding = args.relative.distances + distance * depth;
+  for (int64_t row = task.first_query; row < task.first_query + task.queries; ++row) {
+    const int64_t j = task.place(row) + args.relative.positions - 1 - distance;
+    if (j < 0 || j >= task.keys) continue;
+    const T* q = task.rows(args.q, row).data;
+    const T* k = task.rows(args.k, task.first_key + j).data;
+    const T* dout = task.dense(args.dout, row).data;
+    float score = Dot(q, k, depth) + Dot(q, embedding, depth);
+    if (args.relative.with_keys) score += Dot(k, embedding, depth);
+    const float p = std::exp(scale * score - task.log_sum(row));
+    const float factor = dropout_factor(args.dropout, row, attention_channel(task.head, j));
+    const float dp = Dot(dout, task.rows(args.v, task.first_key + j).data, depth) * factor;
+    const float ds = scale * p * (dp - Dot(dout, task.dense(args.out, row).data, depth));
+    for (int64_t i = 0; i < depth; ++i) {
+      out[i] += ds * (Load1(q + i) + (args.relative.with_keys ? Load1(k + i) : 0.0f));
+    }
+  }
+}
+
+}  // namespace hone::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard

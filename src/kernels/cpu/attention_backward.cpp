@@ -1,0 +1,200 @@
+#include "kernels/cpu/attention_backward.h"
+
+#include "kernels/cpu/dispatch.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/attention_backward.cpp"
+#include <hwy/foreach_target.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/cpu/attention_backward-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace hone::kernels::HWY_NAMESPACE {
+
+/// Panels [depth, kPanel] of `count` rows, transposed.
+template <typename T>
+HWY_INLINE void PackTransposed(HeadRows<T> rows, int64_t count, int64_t depth, float* panels) {
+  for (int64_t j = 0; j < count; j += kPanel) {
+    PackKeyPanel(rows.data + j * rows.stride, rows.stride, std::min(kPanel, count - j), depth,
+                 panels + j * depth);
+  }
+}
+
+/// scores [rows, score_stride] = a [rows, depth] times the packed keys or values of a tile.
+HWY_INLINE void MultiplyTile(const BackwardTiles& tiles, const float* a, int64_t rows,
+                             const float* panels, int64_t count, float* scores) {
+  for (int64_t j = 0; j < count; j += kPanel) {
+    WideProducts::Product(rows, count - j, false)(a, tiles.depth, panels + j * tiles.depth,
+                                                  tiles.depth, scores + j, tiles.score_stride());
+  }
+}
+
+/// What relative positions add to dq of one row and to dk of the tile.
+template <typename T>
+void AddRelativeGradients(const BackwardTask<T>& task, int64_t row, int64_t first, int64_t count,
+                          const BackwardTiles& tiles, const float* dscores, float* dq, float* dk) {
+  const RelativePositions& relative = task.args->relative;
+  for (int64_t j = 0; j < count; ++j) {
+    const int64_t distance = task.place(row) - (first + j) + relative.positions - 1;
+    const float* embedding = relative.distances + distance * tiles.depth;
+    AddScaled(dscores[j], embedding, tiles.depth, dq);
+    if (relative.with_keys) {
+      AddScaled(dscores[j], embedding, tiles.depth, dk + j * tiles.padded_depth);
+    }
+  }
+}
+
+/// Rows begin to begin + rows of the block at query `block` against the tile at key `first`: their
+/// weights, dscores and dq.
+template <typename T>
+void BackwardRows(const BackwardTask<T>& task, const BackwardTiles& tiles,
+                  const BackwardScratch& scratch, int64_t block, int64_t begin, int64_t rows,
+                  int64_t first, int64_t count) {
+  const AttentionBackward<T>& args = *task.args;
+  float* weights = scratch.weights + begin * tiles.score_stride();
+  float* dscores = scratch.dscores + begin * tiles.score_stride();
+  MultiplyTile(tiles, scratch.q + begin * tiles.depth, rows, scratch.key_panels, count, weights);
+  MultiplyTile(tiles, scratch.dout + begin * tiles.depth, rows, scratch.value_panels, count,
+               dscores);
+  const int64_t first_row = task.first_query + block + begin;
+  for (int64_t r = 0; r < rows; ++r) {
+    const int64_t row = first_row + r;
+    float* of_row = weights + r * tiles.score_stride();
+    if (args.relative.distances) {
+      AddRelativeScores(args.relative, task.rows(args.q, row).data, task.place(row),
+                        task.rows(args.k, task.first_key + first), first, count, tiles.depth,
+                        of_row);
+    }
+    ScoreRow(args.dropout, row, attention_channel(task.head, first), count, task.shape->scale,
+             task.log_sum(row), scratch.means[begin + r], of_row,
+             dscores + r * tiles.score_stride());
+  }
+  float* dq = scratch.dq + (block + begin) * tiles.padded_depth;
+  for (int64_t column = 0; column < tiles.depth; column += kPanel) {
+    WideProducts::Product(rows, tiles.depth - column, true)(dscores, tiles.score_stride(),
+                                                            scratch.keys + column * count, count,
+                                                            dq + column, tiles.padded_depth);
+  }
+  if (!args.relative.distances) return;
+  for (int64_t r = 0; r < rows; ++r) {
+    AddRelativeGradients(task, first_row + r, first, count, tiles,
+                         dscores + r * tiles.score_stride(), dq + r * tiles.padded_depth,
+                         scratch.dk);
+  }
+}
+
+template <typename T>
+void PackBlock(const BackwardTask<T>& task, const BackwardTiles& tiles,
+               const BackwardScratch& scratch, int64_t block, int64_t queries) {
+  const int64_t row = task.first_query + block;
+  const HeadRows<T> q = task.rows(task.args->q, row);
+  const HeadRows<T> dout = task.dense(task.args->dout, row);
+  const HeadRows<T> out = task.dense(task.args->out, row);
+  PackQueries(q.data, q.stride, queries, tiles.depth, scratch.q);
+  PackQueries(dout.data, dout.stride, queries, tiles.depth, scratch.dout);
+  PackValues(q.data, q.stride, queries, tiles.depth, scratch.q_panels);
+  PackValues(dout.data, dout.stride, queries, tiles.depth, scratch.dout_panels);
+  for (int64_t i = 0; i < queries; ++i) {
+    scratch.means[i] = Dot(dout.data + i * dout.stride, out.data + i * out.stride, tiles.depth);
+  }
+}
+
+template <typename T>
+void AttendBackward(const BackwardTask<T>& task, const BackwardTiles& tiles, float* memory) {
+  const BackwardScratch scratch(tiles, memory);
+  const AttentionBackward<T>& args = *task.args;
+  std::fill_n(scratch.dq, task.queries * tiles.padded_depth, 0.0f);
+  for (int64_t first = 0; first < task.keys; first += tiles.keys) {
+    const int64_t count = std::min(tiles.keys, task.keys - first);
+    const int64_t row = task.first_key + first;
+    const HeadRows<T> k = task.rows(args.k, row);
+    PackTransposed(k, count, tiles.depth, scratch.key_panels);
+    PackTransposed(task.rows(args.v, row), count, tiles.depth, scratch.value_panels);
+    PackValues(k.data, k.stride, count, tiles.depth, scratch.keys);
+    std::fill_n(scratch.dk, count * tiles.padded_depth, 0.0f);
+    std::fill_n(scratch.dv, count * tiles.padded_depth, 0.0f);
+    for (int64_t block = 0; block < task.queries; block += BackwardTiles::kBlock) {
+      const int64_t queries = std::min(BackwardTiles::kBlock, task.queries - block);
+      PackBlock(task, tiles, scratch, block, queries);
+      for (int64_t begin = 0; begin < queries; begin += kRows) {
+        BackwardRows(task, tiles, scratch, block, begin, std::min<int64_t>(kRows, queries - begin),
+                     first, count);
+      }
+      AddTransposed(tiles, scratch.weights, queries, count, scratch.dout_panels, scratch.dv);
+      AddTransposed(tiles, scratch.dscores, queries, count, scratch.q_panels, scratch.dk);
+    }
+    StoreGradients(tiles, scratch.dk, count, task.gradient(args.dk, row), args.dk.stride);
+    StoreGradients(tiles, scratch.dv, count, task.gradient(args.dv, row), args.dv.stride);
+  }
+  StoreGradients(tiles, scratch.dq, task.queries, task.gradient(args.dq, task.first_query),
+                 args.dq.stride);
+}
+
+}  // namespace hone::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace hone::kernels {
+namespace {
+
+template <typename T>
+BackwardTask<T> task_of(const AttentionShape& shape, const AttentionBackward<T>& args, int64_t s,
+                        int64_t head) {
+  return {&shape,
+          &args,
+          head,
+          shape.q_offsets[s],
+          shape.q_offsets[s + 1] - shape.q_offsets[s],
+          shape.k_offsets[s],
+          shape.k_offsets[s + 1] - shape.k_offsets[s]};
+}
+
+/// Parallel over the rows of the table, each computing again the scores it was part of.
+template <typename T>
+void add_distance_gradients(const AttentionShape& shape, const AttentionBackward<T>& args,
+                            ThreadPool& pool) {
+  const auto kernel = HONE_TARGET_FUNCTION(AddDistanceGradient<T>);
+  pool.run(2 * args.relative.positions - 1, [&](int64_t distance, int) {
+    for (int64_t s = 0; s < shape.sequences; ++s) {
+      for (int64_t head = 0; head < shape.heads; ++head) {
+        kernel(task_of(shape, args, s, head), distance,
+               args.ddistances + distance * shape.head_size);
+      }
+    }
+  });
+}
+
+/// Floats of one worker, in whole lines.
+int64_t share_of(int64_t query_rows, int64_t head_size) {
+  return (BackwardTiles(head_size).floats(query_rows) + 15) / 16 * 16;
+}
+
+}  // namespace
+
+size_t attention_backward_workspace(int64_t query_rows, int64_t head_size, int threads) {
+  return static_cast<size_t>(threads * share_of(query_rows, head_size)) * sizeof(float);
+}
+
+template <typename T>
+void attention_backward(const AttentionShape& shape, const AttentionBackward<T>& args,
+                        void* workspace, ThreadPool& pool) {
+  const BackwardTiles tiles(shape.head_size);
+  const int64_t share = share_of(shape.q_offsets[shape.sequences], shape.head_size);
+  const auto kernel = HONE_TARGET_FUNCTION(AttendBackward<T>);
+  pool.run(shape.sequences * shape.heads, [&](int64_t task, int worker) {
+    kernel(task_of(shape, args, task / shape.heads, task % shape.heads), tiles,
+           static_cast<float*>(workspace) + worker * share);
+  });
+  if (args.relative.distances && args.ddistances) add_distance_gradients(shape, args, pool);
+}
+
+template void attention_backward(const AttentionShape&, const AttentionBackward<float>&, void*,
+                                 ThreadPool&);
+template void attention_backward(const AttentionShape&, const AttentionBackward<bf16>&, void*,
+                                 ThreadPool&);
+
+}  // namespace hone::kernels
+#endif
