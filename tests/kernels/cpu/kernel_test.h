@@ -17,6 +17,7 @@
 namespace hone::kernels {
 
 inline float to_float(float value) { return value; }
+inline double to_float(double value) { return value; }
 using hone::to_float;
 
 template <typename T>
