@@ -16,7 +16,7 @@ template <typename T>
 struct LossOutputs {
   T* losses = nullptr;     ///< = [n], of each sample
   double* loss = nullptr;  ///< = sum of losses / count: added up over ranks and batches, the mean
-  T* dlogits = nullptr;    ///< = scale * d(loss)/d(logits), [n, classes]; may be logits
+  T* dlogits = nullptr;    ///< = scale * d(loss)/d(logits), [n, classes]; overlaps no input
 };
 
 template <typename T>
@@ -37,9 +37,9 @@ template <typename T>
 void cross_entropy(const T* logits, const int32_t* labels, int64_t n, int64_t classes,
                    const CrossEntropy<T>& options, LossScale scale, const LossOutputs<T>& outputs);
 
-/// MSELoss: a sample's loss is the mean over its outputs. Targets [n, outputs].
+/// MSELoss: a sample's loss is the mean over its outputs. Both are [n, width].
 template <typename T>
-void squared_error(const T* predictions, const T* targets, int64_t n, int64_t outputs_per_sample,
+void squared_error(const T* predictions, const T* targets, int64_t n, int64_t width,
                    LossScale scale, const LossOutputs<T>& outputs);
 
 /// BCEWithLogitsLoss: a sample's loss is the mean over its classes. Targets [n, classes] in [0, 1];
