@@ -19,7 +19,7 @@ struct PackedBatch {
   std::vector<int32_t> type_ids;  ///< [tokens]
   std::vector<int32_t> offsets;   ///< [samples + 1]
   std::vector<int64_t> classes;   ///< [samples] where labels are classes
-  std::vector<float> targets;     ///< [samples, label width] where they are scores or flags
+  std::vector<float> targets;     ///< [samples, target width] where they are scores or flags
 
   int64_t size() const { return static_cast<int64_t>(samples.size()); }
   int64_t tokens() const { return static_cast<int64_t>(ids.size()); }

@@ -126,10 +126,13 @@ bool TrecRecords::take(std::string_view line, Record& record) {
   return true;
 }
 
-std::unique_ptr<RecordStream> open_subj(const std::string& plot_path, bool validation) {
+std::string quote_path_of(const std::string& plot_path) {
   const size_t name = plot_path.rfind('/') + 1;
-  const std::string quote_path =
-      plot_path.substr(0, name) + "quote" + plot_path.substr(name + std::string("plot").size());
+  return plot_path.substr(0, name) + "quote" + plot_path.substr(name + std::string("plot").size());
+}
+
+std::unique_ptr<RecordStream> open_subj(const std::string& plot_path, bool validation) {
+  const std::string quote_path = quote_path_of(plot_path);
   return std::make_unique<SubjRecords>(LineReader(open_bytes(plot_path), plot_path),
                                        LineReader(open_bytes(quote_path), quote_path), validation);
 }

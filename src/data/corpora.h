@@ -33,8 +33,10 @@ class TrecRecords : public LineRecords {
   bool fine_;
 };
 
-/// The subjectivity set from its file of objective sentences (plot.*) and the one of subjective
-/// sentences beside it (quote.*); see open_task for the split.
+/// Of the subjectivity set: the file of subjective sentences (quote.*) that belongs to the one of
+/// objective sentences (plot.*).
+std::string quote_path_of(const std::string& plot_path);
+/// Records of both; see open_task for the split.
 std::unique_ptr<RecordStream> open_subj(const std::string& plot_path, bool validation);
 
 }  // namespace hone::data

@@ -86,7 +86,16 @@ int64_t LabelMap::find(std::string_view label) const {
     return id ? to_model_[static_cast<size_t>(*id)] : -1;
   }
   if (const size_t at = index_of(model_keys_, key); at != SIZE_MAX) return static_cast<int64_t>(at);
-  return parse_id(label, model_labels_.size()).value_or(-1);
+  const auto is_number = [](const std::string& name) {
+    return !name.empty() && name.find_first_not_of("0123456789") == name.npos;
+  };
+  if (!std::all_of(model_keys_.begin(), model_keys_.end(), is_number)) {
+    return parse_id(label, model_labels_.size()).value_or(-1);
+  }
+  // Names that are numbers, perhaps 1 to 5: a number is one of them, not a place among them.
+  const auto number = parse_id(label, INT64_MAX);
+  const size_t at = number ? index_of(model_keys_, std::to_string(*number)) : SIZE_MAX;
+  return at == SIZE_MAX ? -1 : static_cast<int64_t>(at);
 }
 
 void LabelMap::unknown(std::string_view label, const std::string& where) const {

@@ -40,23 +40,24 @@ class Loader {
     bool ready = false;
   };
 
-  bool ended(const DataPosition& at) const { return at.epoch >= options_.end_epoch; }
   void work();
+  void begin_batch(PackedBatch& batch);
   bool next_inline(PackedBatch& batch);
   bool next_made(PackedBatch& batch);
+  bool ended() const { return cursor_.position().epoch >= end_epoch_; }
+  void stop();
 
   const TokenStore& store_;
-  const Sampler& sampler_;
-  LoaderOptions options_;
+  int64_t end_epoch_;
   double waiting_seconds_ = 0;
 
-  std::mutex mutex_;
+  std::mutex mutex_;  ///< of all below; what a slot holds belongs to its worker until it is ready
   std::condition_variable made_;
   std::condition_variable taken_;
+  BatchCursor cursor_;       ///< at the next batch to be begun
   std::vector<Slot> slots_;  ///< batch n is made in slot n % size
   uint64_t given_ = 0;       ///< batches that workers have begun
   uint64_t consumed_ = 0;    ///< batches that next() has handed out
-  DataPosition position_;    ///< of the next batch to begin
   bool stop_ = false;
   std::vector<std::thread> workers_;
 };

@@ -31,19 +31,16 @@ struct ReviewOptions {
   int64_t train = 20000, validation = 2000, test = 2000;
 };
 
-/// A short film review whose sentiment follows from its grammar: negation ("not a good film"),
-/// contrast (in "the plot is dull but the acting saves it" the clause after "but" decides; with
-/// "although" the other one), reported opinion ("nobody thinks that ..."), degrees, and neutral
-/// filler with names that no vocabulary has. Every word is about as frequent in both classes, so
-/// that counting words does not solve the task.
-struct Review {
-  SentimentTree tree;     ///< its label is never 2
-  bool positive = false;  ///< the tree's label is above 2
-  std::string split;      ///< "train", "validation" or "test", by a hash of the text alone
-};
+/// Sentence `index` of a seed, a pure function of both: a short film review whose sentiment follows
+/// from its grammar. There is negation ("not a good film"), contrast (in "the plot is dull but the
+/// acting saves it" the clause after "but" decides; with "although" the other one), reported
+/// opinion ("nobody would say that ..."), degrees, and neutral filler with names that are in no
+/// vocabulary. Words are about as frequent in both classes, so that counting them does not solve
+/// the task. The root's label is never 2.
+SentimentTree make_review(uint64_t seed, uint64_t index);
 
-/// Sentence `index` of a seed: a pure function of both.
-Review make_review(uint64_t seed, uint64_t index);
+/// "train", "validation" or "test" (8:1:1), by a hash of the text in which all names are alike.
+std::string_view review_split(std::string_view text);
 
 /// The records of a split, in the order of make_review's index, without repeats; labels are
 /// "negative" and "positive", a record's row is the index plus one. No sentence is in two splits,

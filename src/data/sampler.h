@@ -31,30 +31,50 @@ struct DataPosition {
 struct SamplerOptions {
   uint64_t seed = 42;
   bool shuffle = true;
-  /// Sorts runs of 50 batches, longest first, so that the sequences of a batch are alike.
+  /// Sorts runs of up to 50 batches, longest first, so that the sequences of a batch are alike.
   bool group_by_length = false;
   int64_t max_samples = 8;  ///< of a batch; 0: no limit, then max_tokens is needed
   int64_t max_tokens = 0;   ///< of a batch; 0: no limit. A longer sample is a batch of its own.
 };
 
-/// Cuts epochs into batches. Immutable: every answer is a pure function of options and position.
+/// The order of samples and how it is cut into batches: a pure function of the options and the
+/// lengths.
 class Sampler {
  public:
-  /// `lengths` (tokens of each sample) must outlive this.
+  /// `lengths` (tokens of each sample, at least one sample) must outlive this.
   Sampler(std::span<const int32_t> lengths, const SamplerOptions& options);
 
   int64_t size() const { return static_cast<int64_t>(lengths_.size()); }
-  /// The samples of the batch that begins at `at` (an index below size()), and where the next one
-  /// begins. The last batch of an epoch may be smaller.
-  DataPosition batch(const DataPosition& at, std::vector<int64_t>& samples) const;
   /// Batches of an epoch; differs between epochs only under a token budget.
   int64_t batches(int64_t epoch) const;
 
  private:
-  void order(const DataPosition& at, int64_t count, std::vector<int64_t>& samples) const;
+  friend class BatchCursor;
+  void order_run(int64_t epoch, int64_t run, std::vector<int64_t>& samples) const;
 
   std::span<const int32_t> lengths_;
   SamplerOptions options_;
+  int64_t run_size_;  ///< samples that are ordered, and perhaps sorted, together
+};
+
+/// Walks over the batches of one epoch after the other, from any position at which a batch begins.
+class BatchCursor {
+ public:
+  /// `sampler` must outlive this. A position outside of the data is an error.
+  BatchCursor(const Sampler& sampler, const DataPosition& begin);
+
+  const DataPosition& position() const { return position_; }
+  /// The samples of the batch at position(), which then moves behind it. The last batch of an
+  /// epoch may be smaller; no batch holds samples of two epochs.
+  void next(std::vector<int64_t>& samples);
+
+ private:
+  int64_t sample_at(const DataPosition& at);
+
+  const Sampler& sampler_;
+  DataPosition position_;
+  std::vector<int64_t> run_;
+  DataPosition run_begin_{-1, 0};
 };
 
 }  // namespace hone::data

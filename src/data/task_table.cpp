@@ -107,6 +107,8 @@ std::vector<Task> make_tasks() {
                             {"sentence", "text", "review"}, {}, {"label", "sentiment"}));
   tasks.back().splits =
       test_for_validation({"train.tsv", "train.tsv.xz"}, {"test.tsv", "test.tsv.xz"});
+  tasks.push_back(other_task("reviews", "", TaskLayout::reviews, {"negative", "positive"},
+                             {{"train", {}}, {"validation", {}}, {"test", {}}}));
   return tasks;
 }
 

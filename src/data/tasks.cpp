@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "data/corpora.h"
 #include "data/delimited.h"
+#include "data/reviews.h"
 
 namespace hone::data {
 namespace {
@@ -82,6 +83,7 @@ TableRule glue_rule(const Task& task, bool labelled) {
 std::unique_ptr<RecordStream> open_task(const Task& task, const std::string& folder,
                                         const std::string& split_name) {
   const TaskSplit& split = find_split(task, split_name);
+  if (task.layout == TaskLayout::reviews) return open_reviews({}, split.name);
   const std::string path = find_file(task, folder, split);
   if (task.layout == TaskLayout::subj) return open_subj(path, split.name == "validation");
   LineReader lines(open_bytes(path), path);
@@ -95,6 +97,15 @@ std::unique_ptr<RecordStream> open_task(const Task& task, const std::string& fol
       return std::make_unique<DelimitedRecords>(std::move(lines),
                                                 glue_rule(task, !split.name.starts_with("test")));
   }
+}
+
+std::vector<std::string> task_files(const Task& task, const std::string& folder,
+                                    const std::string& split_name) {
+  const TaskSplit& split = find_split(task, split_name);
+  if (task.layout == TaskLayout::reviews) return {};
+  const std::string path = find_file(task, folder, split);
+  if (task.layout == TaskLayout::subj) return {path, quote_path_of(path)};
+  return {path};
 }
 
 }  // namespace hone::data

@@ -10,14 +10,14 @@
 namespace hone::data {
 
 /// What kind of file a task's splits are.
-enum class TaskLayout { glue_tsv, sst_trees, trec_coarse, trec_fine, subj };
+enum class TaskLayout { glue_tsv, sst_trees, trec_coarse, trec_fine, subj, reviews };
 
 struct TaskSplit {
   std::string name;                ///< "train", "validation", "test", "validation_matched", ...
   std::vector<std::string> files;  ///< names to try, in order
 };
 
-/// A named data set: GLUE's and a few others.
+/// A named data set: GLUE's, a few others, and the built-in reviews, which read no file.
 struct Task {
   std::string name;                  ///< "sst2"
   std::vector<std::string> labels;   ///< names in id order; none for regression
@@ -32,8 +32,8 @@ struct Task {
   bool pairs() const { return !pair_columns.empty(); }
 };
 
-/// cola mnli mrpc qnli qqp rte sst2 stsb wnli, sst5 trec6 trec50 subj imdb. Null if unknown.
-/// Case, dashes and underscores do not count ("SST-2").
+/// cola mnli mrpc qnli qqp rte sst2 stsb wnli, sst5 trec6 trec50 subj imdb, reviews. Null if
+/// unknown. Case, dashes and underscores do not count ("SST-2").
 const Task* find_task(std::string_view name);
 const std::vector<Task>& all_tasks();
 
@@ -46,8 +46,13 @@ std::vector<std::string> evaluation_splits(const Task& task);
 /// - subj has no splits of its own: every tenth line of both files is "validation", the others are
 ///   "train"; objective and subjective sentences alternate. There is no "test".
 /// - sst5 reads the root labels and leaves of Stanford's trees.
+/// - reviews (data/reviews.h) takes any folder, an empty name too.
 /// - Rows of qqp with missing fields (three in GLUE's file) are skipped, as `datasets` skips them.
 std::unique_ptr<RecordStream> open_task(const Task& task, const std::string& folder,
                                         const std::string& split);
+
+/// The files that open_task reads; none of built-in data.
+std::vector<std::string> task_files(const Task& task, const std::string& folder,
+                                    const std::string& split);
 
 }  // namespace hone::data

@@ -13,7 +13,7 @@ std::vector<Record> read_task(const char* name, const std::string& folder,
 }
 
 TEST(Tasks, AreFoundByAnySpelling) {
-  EXPECT_EQ(all_tasks().size(), 14u);
+  EXPECT_EQ(all_tasks().size(), 15u);
   for (const char* name : {"sst2", "SST-2", "sst_2"}) EXPECT_EQ(find_task(name)->name, "sst2");
   EXPECT_EQ(find_task("STS-B")->name, "stsb");
   EXPECT_EQ(find_task("mnist"), nullptr);

@@ -1,0 +1,113 @@
+#include "data/sampler.h"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include "base/error.h"
+#include "base/random.h"
+
+namespace hone::data {
+namespace {
+
+constexpr int64_t kBatchesSorted = 50;
+constexpr int kRounds = 6;
+
+/// A stream of its own among the uses of a run's seed.
+constexpr uint64_t kShuffle = 0x73687566666c6500;
+
+}  // namespace
+
+Permutation::Permutation(int64_t size, uint64_t seed, uint64_t epoch)
+    : size_(static_cast<uint64_t>(size)), seed_(seed ^ kShuffle), epoch_(epoch) {
+  // Twice as many bits as needed at most; small sets get a wider network, which mixes better.
+  const int bits = std::bit_width(size_ > 0 ? size_ - 1 : 0);
+  half_bits_ = std::max((bits + 1) / 2, 3);
+}
+
+int64_t Permutation::operator()(int64_t position) const {
+  const uint64_t mask = (uint64_t{1} << half_bits_) - 1;
+  auto value = static_cast<uint64_t>(position);
+  do {
+    uint64_t left = value >> half_bits_;
+    uint64_t right = value & mask;
+    for (uint64_t round = 0; round < kRounds; ++round) {
+      const auto words = philox(seed_, epoch_, right << 8 | round);
+      left ^= words[0] & mask;
+      std::swap(left, right);
+    }
+    value = left << half_bits_ | right;
+  } while (value >= size_);
+  return static_cast<int64_t>(value);
+}
+
+Sampler::Sampler(std::span<const int32_t> lengths, const SamplerOptions& options)
+    : lengths_(lengths), options_(options) {
+  if (options.max_samples <= 0 && options.max_tokens <= 0) {
+    fail(ErrorKind::usage, "batches: expected a number of samples or of tokens, got none");
+  }
+  if (lengths.empty()) fail(ErrorKind::usage, "batches: no samples");
+  int64_t batch = options.max_samples;
+  if (batch <= 0) {
+    const int64_t tokens = std::accumulate(lengths.begin(), lengths.end(), int64_t{0});
+    batch = std::max<int64_t>(options.max_tokens / std::max<int64_t>(tokens / size(), 1), 1);
+  }
+  // At least four runs an epoch, so that a small set is still shuffled, as Trainer does it.
+  run_size_ = std::clamp<int64_t>(size() / 4 / std::min(batch, size()), 1, kBatchesSorted) *
+              std::min(batch, size());
+}
+
+int64_t Sampler::batches(int64_t epoch) const {
+  if (options_.max_tokens <= 0) return (size() - 1) / options_.max_samples + 1;
+  BatchCursor cursor(*this, {epoch, 0});
+  std::vector<int64_t> samples;
+  int64_t count = 0;
+  for (; cursor.position().epoch == epoch; ++count) cursor.next(samples);
+  return count;
+}
+
+void Sampler::order_run(int64_t epoch, int64_t run, std::vector<int64_t>& samples) const {
+  const Permutation permutation(size(), options_.seed, static_cast<uint64_t>(epoch));
+  const int64_t begin = run * run_size_;
+  const int64_t end = std::min(begin + run_size_, size());
+  samples.clear();
+  for (int64_t i = begin; i < end; ++i) samples.push_back(options_.shuffle ? permutation(i) : i);
+  if (!options_.group_by_length) return;
+  std::stable_sort(samples.begin(), samples.end(), [this](int64_t a, int64_t b) {
+    return lengths_[static_cast<size_t>(a)] > lengths_[static_cast<size_t>(b)];
+  });
+}
+
+BatchCursor::BatchCursor(const Sampler& sampler, const DataPosition& begin)
+    : sampler_(sampler), position_(begin) {
+  if (begin.epoch < 0 || begin.index < 0 || begin.index >= sampler.size()) {
+    fail(ErrorKind::usage, "data position: epoch {}, sample {} is outside of the {} samples",
+         begin.epoch, begin.index, sampler.size());
+  }
+}
+
+int64_t BatchCursor::sample_at(const DataPosition& at) {
+  const int64_t begin = at.index - at.index % sampler_.run_size_;
+  if (run_begin_ != DataPosition{at.epoch, begin}) {
+    run_begin_ = {at.epoch, begin};
+    sampler_.order_run(at.epoch, begin / sampler_.run_size_, run_);
+  }
+  return run_[static_cast<size_t>(at.index - begin)];
+}
+
+void BatchCursor::next(std::vector<int64_t>& samples) {
+  const SamplerOptions& options = sampler_.options_;
+  samples.clear();
+  int64_t tokens = 0;
+  while (position_.index < sampler_.size()) {
+    const int64_t sample = sample_at(position_);
+    tokens += sampler_.lengths_[static_cast<size_t>(sample)];
+    if (options.max_tokens > 0 && tokens > options.max_tokens && !samples.empty()) return;
+    samples.push_back(sample);
+    ++position_.index;
+    if (static_cast<int64_t>(samples.size()) == options.max_samples) break;
+  }
+  if (position_.index == sampler_.size()) position_ = {position_.epoch + 1, 0};
+}
+
+}  // namespace hone::data

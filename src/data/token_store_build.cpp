@@ -1,0 +1,189 @@
+#include <cstddef>
+
+#include "base/error.h"
+#include "base/thread_pool.h"
+#include "data/token_store.h"
+#include "data/token_store_format.h"
+
+namespace hone::data {
+namespace {
+
+using namespace store_format;
+
+/// Records that are read before they are tokenised together: enough for every thread, and of
+/// bounded size even where texts are long.
+constexpr size_t kBatchRecords = 1024;
+constexpr size_t kBatchBytes = size_t{8} << 20;
+
+class Builder {
+ public:
+  Builder(const std::string& path, const Hash128& key, const TokenStoreRecipe& recipe)
+      : out_(path), recipe_(recipe), map_(recipe.task_labels, recipe.labels.names) {
+    Header header;
+    header.kind = static_cast<uint32_t>(recipe.labels.kind);
+    header.key = key;
+    write(&header, sizeof header);
+    footer_.labels = recipe.labels.names.size();
+  }
+
+  void add_label(const Record& record, const RecordStream& stream) {
+    switch (recipe_.labels.kind) {
+      case LabelKind::classes:
+        return append_label(static_cast<int32_t>(map_.id(record, stream)));
+      case LabelKind::score:
+        return append_label(static_cast<float>(score_of(record, stream)));
+      case LabelKind::flags:
+        for (const bool flag : map_.ids(record, stream)) labels_.push_back(flag ? 1 : 0);
+        return;
+      default:
+        return;
+    }
+  }
+
+  void add_tokens(const text::Encoding& encoding, const Record& record,
+                  const RecordStream& stream) {
+    if (encoding.size() == 0)
+      fail(ErrorKind::bad_file, "{}: text: no tokens", stream.where(record));
+    lengths_.push_back(static_cast<int32_t>(encoding.size()));
+    footer_.tokens += encoding.size();
+    footer_.truncated += encoding.truncated() > 0;
+    write(encoding.ids.data(), encoding.size() * sizeof(int32_t));
+    types_.clear();
+    for (const int32_t type : encoding.type_ids) {
+      if (type < 0 || type > UINT8_MAX) {
+        fail(ErrorKind::unsupported, "tokenizer: type id: expected 0 to 255, got {}", type);
+      }
+      types_.push_back(static_cast<uint8_t>(type));
+    }
+    write(types_.data(), types_.size());
+  }
+
+  void commit() {
+    write(lengths_.data(), lengths_.size() * sizeof(int32_t));
+    write(labels_.data(), labels_.size());
+    footer_.samples = lengths_.size();
+    write(&footer_, offsetof(Footer, hash));
+    footer_.hash = hash_.value();
+    write(&footer_.hash, sizeof footer_.hash);
+    out_.commit();
+  }
+
+ private:
+  void write(const void* data, size_t size) {
+    hash_.bytes(data, size);
+    out_.write(data, size);
+  }
+  template <typename T>
+  void append_label(T value) {
+    const char* bytes = reinterpret_cast<const char*>(&value);
+    labels_.insert(labels_.end(), bytes, bytes + sizeof value);
+  }
+
+  OutputFile out_;
+  const TokenStoreRecipe& recipe_;
+  LabelMap map_;
+  ContentHash hash_;
+  Footer footer_;
+  std::vector<int32_t> lengths_;
+  std::vector<char> labels_;
+  std::vector<uint8_t> types_;
+};
+
+/// Reads up to a batch of records; their texts stay in `records`.
+size_t read_batch(RecordStream& stream, int64_t left, std::vector<Record>& records) {
+  size_t count = 0, bytes = 0;
+  while (count < records.size() && bytes < kBatchBytes && left-- != 0) {
+    Record& record = records[count];
+    if (!stream.next(record)) break;
+    bytes += record.text.size() + (record.pair ? record.pair->size() : 0);
+    ++count;
+  }
+  return count;
+}
+
+void hash_records(RecordStream& stream, ContentHash& hash) {
+  for (Record record; stream.next(record);) {
+    hash.text(record.text);
+    hash.text(record.label.value_or(""));
+  }
+}
+
+}  // namespace
+
+void build_store(const std::string& path, const Hash128& key, const Split& split,
+                 const TokenStoreRecipe& recipe, ThreadPool& pool) {
+  Builder builder(path, key, recipe);
+  const auto stream = split.open();
+  std::vector<Record> records(kBatchRecords);
+  std::vector<text::TextInput> inputs;
+  std::vector<text::Encoding> encodings;
+  int64_t samples = 0;
+  for (;;) {
+    const int64_t left = recipe.max_samples < 0 ? -1 : recipe.max_samples - samples;
+    const size_t count = read_batch(*stream, left, records);
+    if (count == 0) break;
+    inputs.clear();
+    for (size_t i = 0; i < count; ++i) {
+      builder.add_label(records[i], *stream);
+      inputs.push_back({records[i].text, records[i].pair});
+    }
+    recipe.tokenizer.encode_batch(inputs, recipe.encode, pool, encodings);
+    for (size_t i = 0; i < count; ++i) builder.add_tokens(encodings[i], records[i], *stream);
+    samples += static_cast<int64_t>(count);
+  }
+  if (samples == 0) fail(ErrorKind::bad_file, "{}: no samples", split.name);
+  builder.commit();
+}
+
+Hash128 store_key(const Split& split, const TokenStoreRecipe& recipe) {
+  ContentHash hash;
+  hash.text(split.name);
+  for (const std::string& file : split.files) hash.file(file);
+  if (split.files.empty()) hash_records(*split.open(), hash);
+  for (const uint64_t part : recipe.tokenizer_hash) hash.number(part);
+  hash.number(recipe.encode.add_special_tokens);
+  hash.number(recipe.encode.truncation.has_value());
+  if (const auto& truncation = recipe.encode.truncation) {
+    hash.number(truncation->max_length);
+    hash.number(static_cast<uint64_t>(truncation->strategy));
+    hash.number(static_cast<uint64_t>(truncation->direction));
+  }
+  hash.number(static_cast<uint64_t>(recipe.labels.kind));
+  for (const auto* names : {&recipe.labels.names, &recipe.task_labels}) {
+    hash.number(names->size());
+    for (const std::string& name : *names) hash.text(name);
+  }
+  hash.number(static_cast<uint64_t>(recipe.max_samples));
+  return hash.value();
+}
+
+OpenedStore open_or_build_store(const std::string& path, const Split& split,
+                                const TokenStoreRecipe& recipe, ThreadPool& pool) {
+  const Hash128 key = store_key(split, recipe);
+  std::string why;
+  if (auto store = TokenStore::open(path, key, why)) return {std::move(*store), ""};
+  const std::string reason = why;
+  build_store(path, key, split, recipe, pool);
+  auto store = TokenStore::open(path, key, why);
+  if (!store) fail(ErrorKind::io, "{}", why);
+  return {std::move(*store), reason};
+}
+
+Hash128 hash_tokenizer(const std::string& path) {
+  ContentHash hash;
+  if (!folder_exists(path)) {
+    hash.file(path);
+    return hash.value();
+  }
+  for (const char* name :
+       {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
+        "vocab.txt", "vocab.json", "merges.txt", "spiece.model", "sentencepiece.bpe.model"}) {
+    const std::string file = path + "/" + name;
+    if (!file_exists(file)) continue;
+    hash.text(name);
+    hash.file(file);
+  }
+  return hash.value();
+}
+
+}  // namespace hone::data
