@@ -74,21 +74,32 @@ struct NormRowBackward {
   }
 };
 
-/// Sets the gradient of s and, where dx is not null, of x with dropout.
+/// One vector of the gradients of s and of x, `count` elements of which are left in the row.
+template <typename Grad, typename T>
+HWY_INLINE void DropVectorBackward(const NormRowBackward<T>& row, hn::Mask<F32> keep, VF32 scale,
+                                   const Grad* dy, int64_t i, int64_t count, T* ds, T* dx) {
+  const auto store = [&](auto whole) HWY_ATTR {
+    const VF32 value = row.template At<whole>(dy, i, count);
+    StoreSome<whole>(value, ds + i, count);
+    StoreSome<whole>(hn::IfThenElseZero(keep, hn::Mul(value, scale)), dx + i, count);
+  };
+  if (count >= static_cast<int64_t>(kLanes)) {
+    store(std::true_type());
+  } else if (count > 0) {
+    store(std::false_type());
+  }
+}
+
 template <typename Grad, typename T>
 HWY_INLINE void DropRowBackward(const NormRowBackward<T>& row, const DropoutRow& dropout,
                                 const Grad* dy, int64_t width, T* ds, T* dx) {
   const VF32 scale = hn::Set(kF32, dropout.scale());
-  DropoutMasks keep;
-  bool second = false;
-  ForVectors(width, [&](int64_t i, auto whole, size_t count) HWY_ATTR {
-    if (!second) keep = dropout.Keep(static_cast<uint32_t>(i));
-    const VF32 value = row.template At<whole>(dy, i, count);
-    const auto mask = second ? keep.second : keep.first;
-    StoreSome<whole>(value, ds + i, count);
-    StoreSome<whole>(hn::IfThenElseZero(mask, hn::Mul(value, scale)), dx + i, count);
-    second = !second;
-  });
+  for (int64_t i = 0; i < width; i += DropoutRow::kChannels) {
+    const DropoutMasks keep = dropout.Keep(static_cast<uint32_t>(i));
+    const int64_t next = i + kLanes;
+    DropVectorBackward(row, keep.first, scale, dy, i, width - i, ds, dx);
+    DropVectorBackward(row, keep.second, scale, dy, next, width - next, ds, dx);
+  }
 }
 
 template <typename Grad, typename T>
