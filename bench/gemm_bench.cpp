@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <time.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -37,6 +39,7 @@ struct Options {
   double budget_ms = 80;
   bool hot = false;
   std::string out;
+  std::string command;  // as it was given
 };
 
 struct Timing {
@@ -90,6 +93,14 @@ bool is_invariant(const Case& c, const Inputs& in, const std::vector<float>& tog
   return std::equal(together.end() - c.n, together.end(), product->result().begin());
 }
 
+/// Seconds; with one thread those the thread has run, so that other work on the machine, which only
+/// makes it wait, is not counted.
+double now(int threads) {
+  timespec time{};
+  clock_gettime(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
 /// A few calls after one that is not counted; the best of them. With several threads it first waits
 /// until the other side's workers, which spin for milliseconds (OpenMP's), have gone to sleep.
 double time_batch(Product& product, int threads, std::vector<double>& all) {
@@ -98,9 +109,9 @@ double time_batch(Product& product, int threads, std::vector<double>& all) {
   std::vector<double> batch;
   const Stopwatch total;
   while (batch.empty() || (batch.size() < 50 && total.seconds() < 3e-3)) {
-    const Stopwatch watch;
+    const double start = now(threads);
     product.run();
-    batch.push_back(watch.seconds());
+    batch.push_back(now(threads) - start);
   }
   all.insert(all.end(), batch.begin(), batch.end());
   return *std::min_element(batch.begin(), batch.end());
@@ -120,7 +131,8 @@ Row measure(const Case& c, double peak, double budget_ms, ThreadPool& pool) {
   }
   std::vector<double> a, b, ratio;
   const Stopwatch total;
-  while (ratio.size() < 9 || (total.seconds() * 1e3 < budget_ms && ratio.size() < 500)) {
+  while (ratio.size() < (a.empty() || a.back() < 5e-3 ? 15 : 5) ||
+         (total.seconds() * 1e3 < budget_ms && ratio.size() < 500)) {
     const double ours_best = time_batch(*ours, c.threads, a);
     ratio.push_back(theirs ? time_batch(*theirs, c.threads, b) / ours_best : 0);
   }
@@ -142,12 +154,12 @@ std::string markdown(const std::vector<Row>& rows) {
       "peak | oneDNN GFLOP/s | hone / oneDNN | oneDNN's rows invariant |\n"
       "|---|---|---|---|---|---|---|---|---|---|---|---|\n";
   for (const Row& row : rows) {
-    const double rate = row.gflop() / row.ours.median;
+    const double rate = row.gflop() / row.ours.p10;
     text += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {:.0f} | {:.0f}% | ",
                         dtype_name(row.c.dtype), row.c.threads, row.c.n, row.c.k, row.c.m,
                         cell(row.ours), cell(row.theirs), rate, 100 * rate / row.peak);
     if (row.has_theirs()) {
-      text += fmt::format("{:.0f} | {:.2f} | {} |\n", row.gflop() / row.theirs.median, row.ratio,
+      text += fmt::format("{:.0f} | {:.2f} | {} |\n", row.gflop() / row.theirs.p10, row.ratio,
                           row.theirs_invariant ? "yes" : "no");
     } else {
       text += "none | | |\n";
@@ -190,6 +202,8 @@ std::vector<int64_t> integers(const std::string& text) {
 
 Options parse(int argc, char** argv) {
   Options options;
+  options.command = "gemm_bench";
+  for (int i = 1; i < argc; ++i) options.command.append(" ").append(argv[i]);
   for (int i = 1; i < argc; ++i) {
     const std::string flag = argv[i];
     if (flag == "--hot") {
@@ -251,12 +265,18 @@ std::vector<Row> run(const Options& options, Isa isa) {
 void write(const Options& options, Isa isa, const std::vector<Row>& rows) {
   OutputFile text(options.out + "/gemm.md");
   text.write(fmt::format(
-      "# Matrix products: hone against oneDNN\n\n{}, {}; fp32 sums, bias fused; weights {}. "
-      "`gemm_bench --out bench/results`. Calls in turn, medians; hone / oneDNN is the median ratio "
-      "of the best calls of neighbouring batches. hone is used throughout: its rows have the same "
-      "bits in any "
-      "batch, and the last column says where oneDNN's had.\n\n",
-      cpu_info().name, isa_name(isa), options.hot ? "in the caches" : "from memory"));
+      "# Matrix products: hone against oneDNN\n\n{}, {}; fp32 sums, bias fused; weights {}, both "
+      "on "
+      "huge pages. Made by `{}`.\n\n"
+      "Calls of both in turn; one thread's times are what it ran, several threads' what passed. "
+      "Times are medians with tenths; rates and the share of the measured "
+      "peak (multiply-adds on registers alone, same run) are of the fastest tenth, which other "
+      "work "
+      "on the machine disturbs least; hone / oneDNN is the median over neighbouring batches of the "
+      "ratio of their best calls, above 1 where hone is faster. hone is used throughout: its rows "
+      "have the same bits in any batch; the last column says whether oneDNN's last row had.\n\n",
+      cpu_info().name, isa_name(isa), options.hot ? "in the caches" : "from memory",
+      options.command));
   text.write(markdown(rows));
   text.commit();
   OutputFile data(options.out + "/gemm.json");

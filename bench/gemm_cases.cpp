@@ -3,8 +3,6 @@
 #include <cstring>
 #include <random>
 
-#include "device/memory.h"
-
 namespace hone::bench {
 namespace {
 
@@ -34,16 +32,9 @@ class Hone : public Product {
         a_.as<float>()[i] = inputs.a[i];
       }
     }
-    const size_t bytes = kernels::packed_bytes(c.isa, c.dtype, c.n, c.k);
-    for (int i = 0; i < c.copies; ++i) {
-      weights_.emplace_back(bytes);
-      if (i == 0) {
-        kernels::pack_rows(c.isa, c.dtype, inputs.weight.data(), 0, c.n, c.n, c.k,
-                           weights_[0].data());
-      } else {
-        std::memcpy(weights_[i].data(), weights_[0].data(), bytes);
-      }
-    }
+    Buffer packed(kernels::packed_bytes(c.isa, c.dtype, c.n, c.k));
+    kernels::pack_rows(c.isa, c.dtype, inputs.weight.data(), 0, c.n, c.n, c.k, packed.data());
+    weights_ = copies_of(packed.data(), packed.size(), c.copies);
     matrix_ = {c.dtype, c.isa, c.n, c.k, nullptr};
     args_ = {.m = c.m, .a = a_.data(), .a_dtype = c.dtype, .lda = c.k, .b = &matrix_};
     args_.bias = bias_.data();
@@ -54,7 +45,7 @@ class Hone : public Product {
   }
 
   void run() override {
-    matrix_.data = weights_[next_++ % weights_.size()].data();
+    matrix_.data = weights_.at(next_++ % static_cast<size_t>(case_.copies));
     kernels::gemm(args_, workspace_.data(), pool_);
   }
 
@@ -73,13 +64,21 @@ class Hone : public Product {
   Buffer a_;
   Buffer c_;
   Buffer workspace_;
-  std::vector<Buffer> weights_;
+  Copies weights_;
   kernels::PackedMatrix matrix_{};
   kernels::GemmArgs args_;
   size_t next_ = 0;
 };
 
 }  // namespace
+
+Copies copies_of(const void* weight, size_t bytes, int count) {
+  Copies copies;
+  copies.stride = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  copies.memory = Buffer(copies.stride * static_cast<size_t>(count));
+  for (int i = 0; i < count; ++i) std::memcpy(copies.at(static_cast<size_t>(i)), weight, bytes);
+  return copies;
+}
 
 Inputs::Inputs(const Case& c)
     : a(random_values(c.m * c.k, 1, c.dtype)),

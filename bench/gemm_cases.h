@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "device/memory.h"
 #include "kernels/cpu/gemm.h"
 
 /// What gemm_bench.cpp times: one product with a bias, by hone and by oneDNN.
@@ -18,6 +19,14 @@ struct Case {
   /// caches hold, calls find their weight in memory, as the layers of a model do.
   int copies;
 };
+
+/// A weight several times over, in one block: a model's weights lie so, and on huge pages.
+struct Copies {
+  Buffer memory;
+  size_t stride = 0;
+  void* at(size_t i) { return memory.as<std::byte>() + i * stride; }
+};
+Copies copies_of(const void* weight, size_t bytes, int count);
 
 /// A product that is ready to run.
 class Product {

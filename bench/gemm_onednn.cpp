@@ -30,11 +30,10 @@ class OneDnn : public Product {
     a_ = filled(inputs.a, {c.m, c.k}, a);
     bias_ = filled(inputs.bias, {c.n}, bias);
     out_ = memory(out, engine_);
-    weights_.push_back(filled(inputs.weight, {c.n, c.k}, description.weights_desc()));
-    for (int i = 1; i < c.copies; ++i) {
-      weights_.emplace_back(description.weights_desc(), engine_);
-      std::memcpy(weights_[i].get_data_handle(), weights_[0].get_data_handle(),
-                  description.weights_desc().get_size());
+    const memory packed = filled(inputs.weight, {c.n, c.k}, description.weights_desc());
+    copies_ = copies_of(packed.get_data_handle(), description.weights_desc().get_size(), c.copies);
+    for (int i = 0; i < c.copies; ++i) {
+      weights_.emplace_back(description.weights_desc(), engine_, copies_.at(i));
     }
   }
 
@@ -73,6 +72,7 @@ class OneDnn : public Product {
   dnnl::stream stream_;
   dnnl::inner_product_forward primitive_;
   memory a_, bias_, out_;
+  Copies copies_;
   std::vector<memory> weights_;
   size_t next_ = 0;
 };
