@@ -24,15 +24,17 @@ TYPED_TEST(EmbeddingBackward, AddsEveryTokenToItsRow) {
     int64_t tokens, width;
     int32_t entries;  // 0: no ids, all of row 0
   };
-  for (const auto& [tokens, width, entries] : std::vector<Case>{{0, 8, 5},
-                                                                {1, 1, 1},
-                                                                {63, 15, 4},
-                                                                {64, 16, 2},
-                                                                {65, 17, 100},
-                                                                {300, 64, 3000},
-                                                                {500, 384, 7},
-                                                                {130, 33, 0},
-                                                                {0, 33, 0}}) {
+  for (const Case& c : std::vector<Case>{{0, 8, 5},
+                                         {1, 1, 1},
+                                         {63, 15, 4},
+                                         {64, 16, 2},
+                                         {65, 17, 100},
+                                         {300, 64, 3000},
+                                         {500, 384, 7},
+                                         {130, 33, 0},
+                                         {0, 33, 0}}) {
+    const int64_t tokens = c.tokens, width = c.width;
+    const int32_t entries = c.entries;
     SCOPED_TRACE(std::to_string(tokens) + " x " + std::to_string(width));
     std::mt19937 engine(5);
     std::vector<int32_t> ids(tokens);

@@ -7,6 +7,10 @@
 namespace hone::kernels {
 namespace {
 
+struct Size {
+  int64_t rows, width;
+};
+
 constexpr float kEps = 1e-5f;
 
 /// One LayerNorm of training, forward and backward, on inputs that are the same for every type.
@@ -69,8 +73,8 @@ Reference reference(const Layer<In, T, Out>& of) {
 
 TEST(LayerNormGradient, FiniteDifferences) {
   ThreadPool pool(1);
-  for (const auto& [rows, width] :
-       std::vector<std::pair<int64_t, int64_t>>{{1, 2}, {3, 7}, {5, 33}}) {
+  for (const Size& size : std::vector<Size>{{1, 2}, {3, 7}, {5, 33}}) {
+    const int64_t rows = size.rows, width = size.width;
     for (const bool with_residual : {false, true}) {
       for (const float p : {0.0f, 0.3f}) {
         const DropoutRows with(p, rows);
@@ -108,8 +112,9 @@ TYPED_TEST(LayerNormTrain, AgreesWithDouble) {
   using In = typename TypeParam::In;
   using T = typename TypeParam::T;
   using Out = typename TypeParam::Out;
-  for (const auto& [rows, width] : std::vector<std::pair<int64_t, int64_t>>{
+  for (const Size& size : std::vector<Size>{
            {1, 3}, {3, 15}, {9, 16}, {17, 17}, {8, 33}, {70, 384}, {5, 767}, {600, 64}, {0, 16}}) {
+    const int64_t rows = size.rows, width = size.width;
     for (const bool with_residual : {false, true}) {
       for (const float p : {0.0f, 0.1f}) {
         SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(width));
@@ -233,8 +238,9 @@ class ColumnSums : public testing::Test {};
 TYPED_TEST_SUITE(ColumnSums, StorageTypes);
 
 TYPED_TEST(ColumnSums, AddToWhatIsThere) {
-  for (const auto& [rows, width] : std::vector<std::pair<int64_t, int64_t>>{
-           {0, 5}, {1, 1}, {7, 15}, {8, 16}, {9, 17}, {700, 33}, {65, 768}}) {
+  for (const Size& size :
+       std::vector<Size>{{0, 5}, {1, 1}, {7, 15}, {8, 16}, {9, 17}, {700, 33}, {65, 768}}) {
+    const int64_t rows = size.rows, width = size.width;
     const int64_t stride = width + 3;
     const auto x = random_values<TypeParam>(rows * stride, 1);
     std::vector<double> expected(width, 2.0);

@@ -77,8 +77,9 @@ void compute(int kind, const std::vector<T>& logits, int64_t n, int64_t classes,
 
 TEST(Loss, GradientsAreThoseOfFiniteDifferencesAndF32IsClose) {
   for (int kind = 0; kind < 4; ++kind) {
-    for (const auto& [n, classes] :
+    for (const auto& size :
          std::vector<std::pair<int64_t, int64_t>>{{1, 1}, {1, 2}, {5, 3}, {3, 31}, {32, 2}}) {
+      const int64_t n = size.first, classes = size.second;
       SCOPED_TRACE(std::to_string(kind) + ": " + std::to_string(n) + " x " +
                    std::to_string(classes));
       const LossScale scale{double(n) + 3.5, 8.0};
