@@ -49,18 +49,33 @@ HWY_INLINE PanelProduct* ChooseTransposed(int64_t count, std::integer_sequence<i
   return table[count - 1];
 }
 
+/// WideProducts, and what else the backward pass needs of its products.
+struct WideGradients : WideProducts {
+  /// For 1 to kRows rows and at least `columns` columns of a panel.
+  static PanelProduct* Transposed(int64_t rows, int64_t columns) {
+    constexpr auto counts = std::make_integer_sequence<int, kRows>();
+    return columns <= static_cast<int64_t>(kLanes) ? ChooseTransposed<1>(rows, counts)
+                                                   : ChooseTransposed<2>(rows, counts);
+  }
+  /// Lays out rows begin to begin + rows of the weights and dscores for Transposed products, and
+  /// returns the dscores for a Product.
+  static const float* LayOut(const BackwardTiles& tiles, const BackwardScratch& scratch,
+                             int64_t begin, int64_t, int64_t) {
+    return scratch.dscores + begin * tiles.score_stride();
+  }
+};
+
 /// sums [keys, padded_depth] += scores^T times the packed rows [queries, depth].
+template <class Products>
 HWY_INLINE void AddTransposed(const BackwardTiles& tiles, const float* scores, int64_t queries,
                               int64_t keys, const float* panels, float* sums) {
-  constexpr auto counts = std::make_integer_sequence<int, kRows>();
+  const int64_t steps = (queries + Products::kTogether - 1) / Products::kTogether;
   for (int64_t column = 0; column < tiles.depth; column += kPanel) {
-    const bool one = tiles.depth - column <= static_cast<int64_t>(kLanes);
     for (int64_t key = 0; key < keys; key += kRows) {
       const int64_t rows = std::min<int64_t>(kRows, keys - key);
-      PanelProduct* const product =
-          one ? ChooseTransposed<1>(rows, counts) : ChooseTransposed<2>(rows, counts);
-      product(scores + key, tiles.score_stride(), panels + column * queries, queries,
-              sums + key * tiles.padded_depth + column, tiles.padded_depth);
+      Products::Transposed(rows, tiles.depth - column)(
+          scores + key, tiles.score_stride(), panels + column * steps, steps,
+          sums + key * tiles.padded_depth + column, tiles.padded_depth);
     }
   }
 }

@@ -10,25 +10,28 @@
 #include <cmath>
 
 #include "kernels/cpu/attention_backward-inl.h"
+#include "kernels/cpu/attention_backward_pairs-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace hone::kernels::HWY_NAMESPACE {
 
 /// Panels [depth, kPanel] of `count` rows, transposed.
-template <typename T>
+template <class Products, typename T>
 HWY_INLINE void PackTransposed(HeadRows<T> rows, int64_t count, int64_t depth, float* panels) {
   for (int64_t j = 0; j < count; j += kPanel) {
-    PackKeyPanel(rows.data + j * rows.stride, rows.stride, std::min(kPanel, count - j), depth,
-                 panels + j * depth);
+    Products::PackKeyPanel(rows.data + j * rows.stride, rows.stride, std::min(kPanel, count - j),
+                           depth, panels + j * (depth / Products::kTogether));
   }
 }
 
 /// scores [rows, score_stride] = a [rows, depth] times the packed keys or values of a tile.
+template <class Products>
 HWY_INLINE void MultiplyTile(const BackwardTiles& tiles, const float* a, int64_t rows,
                              const float* panels, int64_t count, float* scores) {
+  const int64_t steps = tiles.depth / Products::kTogether;
   for (int64_t j = 0; j < count; j += kPanel) {
-    WideProducts::Product(rows, count - j, false)(a, tiles.depth, panels + j * tiles.depth,
-                                                  tiles.depth, scores + j, tiles.score_stride());
+    Products::Product(rows, count - j, false)(a, steps, panels + j * steps, steps, scores + j,
+                                              tiles.score_stride());
   }
 }
 
@@ -49,16 +52,16 @@ void AddRelativeGradients(const BackwardTask<T>& task, int64_t row, int64_t firs
 
 /// Rows begin to begin + rows of the block at query `block` against the tile at key `first`: their
 /// weights, dscores and dq.
-template <typename T>
+template <class Products, typename T>
 void BackwardRows(const BackwardTask<T>& task, const BackwardTiles& tiles,
                   const BackwardScratch& scratch, int64_t block, int64_t begin, int64_t rows,
                   int64_t first, int64_t count) {
   const AttentionBackward<T>& args = *task.args;
   float* weights = scratch.weights + begin * tiles.score_stride();
   float* dscores = scratch.dscores + begin * tiles.score_stride();
-  MultiplyTile(tiles, scratch.q + begin * tiles.depth, rows, scratch.key_panels, count, weights);
-  MultiplyTile(tiles, scratch.dout + begin * tiles.depth, rows, scratch.value_panels, count,
-               dscores);
+  const int64_t packed = begin * (tiles.depth / Products::kTogether);
+  MultiplyTile<Products>(tiles, scratch.q + packed, rows, scratch.key_panels, count, weights);
+  MultiplyTile<Products>(tiles, scratch.dout + packed, rows, scratch.value_panels, count, dscores);
   const int64_t first_row = task.first_query + block + begin;
   for (int64_t r = 0; r < rows; ++r) {
     const int64_t row = first_row + r;
@@ -72,11 +75,13 @@ void BackwardRows(const BackwardTask<T>& task, const BackwardTiles& tiles,
              task.log_sum(row), scratch.means[begin + r], of_row,
              dscores + r * tiles.score_stride());
   }
+  const float* a = Products::LayOut(tiles, scratch, begin, rows, count);
+  const int64_t steps = (count + Products::kTogether - 1) / Products::kTogether;
   float* dq = scratch.dq + (block + begin) * tiles.padded_depth;
   for (int64_t column = 0; column < tiles.depth; column += kPanel) {
-    WideProducts::Product(rows, tiles.depth - column, true)(dscores, tiles.score_stride(),
-                                                            scratch.keys + column * count, count,
-                                                            dq + column, tiles.padded_depth);
+    Products::Product(rows, tiles.depth - column, true)(a, tiles.score_stride(),
+                                                        scratch.keys + column * steps, steps,
+                                                        dq + column, tiles.padded_depth);
   }
   if (!args.relative.distances) return;
   for (int64_t r = 0; r < rows; ++r) {
@@ -86,23 +91,23 @@ void BackwardRows(const BackwardTask<T>& task, const BackwardTiles& tiles,
   }
 }
 
-template <typename T>
+template <class Products, typename T>
 void PackBlock(const BackwardTask<T>& task, const BackwardTiles& tiles,
                const BackwardScratch& scratch, int64_t block, int64_t queries) {
   const int64_t row = task.first_query + block;
   const HeadRows<T> q = task.rows(task.args->q, row);
   const HeadRows<T> dout = task.dense(task.args->dout, row);
   const HeadRows<T> out = task.dense(task.args->out, row);
-  PackQueries(q.data, q.stride, queries, tiles.depth, scratch.q);
-  PackQueries(dout.data, dout.stride, queries, tiles.depth, scratch.dout);
-  PackValues(q.data, q.stride, queries, tiles.depth, scratch.q_panels);
-  PackValues(dout.data, dout.stride, queries, tiles.depth, scratch.dout_panels);
+  Products::PackQueries(q.data, q.stride, queries, tiles.depth, scratch.q);
+  Products::PackQueries(dout.data, dout.stride, queries, tiles.depth, scratch.dout);
+  Products::PackValues(q.data, q.stride, queries, tiles.depth, scratch.q_panels);
+  Products::PackValues(dout.data, dout.stride, queries, tiles.depth, scratch.dout_panels);
   for (int64_t i = 0; i < queries; ++i) {
     scratch.means[i] = Dot(dout.data + i * dout.stride, out.data + i * out.stride, tiles.depth);
   }
 }
 
-template <typename T>
+template <class Products, typename T>
 void AttendBackward(const BackwardTask<T>& task, const BackwardTiles& tiles, float* memory) {
   const BackwardScratch scratch(tiles, memory);
   const AttentionBackward<T>& args = *task.args;
@@ -111,26 +116,36 @@ void AttendBackward(const BackwardTask<T>& task, const BackwardTiles& tiles, flo
     const int64_t count = std::min(tiles.keys, task.keys - first);
     const int64_t row = task.first_key + first;
     const HeadRows<T> k = task.rows(args.k, row);
-    PackTransposed(k, count, tiles.depth, scratch.key_panels);
-    PackTransposed(task.rows(args.v, row), count, tiles.depth, scratch.value_panels);
-    PackValues(k.data, k.stride, count, tiles.depth, scratch.keys);
+    PackTransposed<Products>(k, count, tiles.depth, scratch.key_panels);
+    PackTransposed<Products>(task.rows(args.v, row), count, tiles.depth, scratch.value_panels);
+    Products::PackValues(k.data, k.stride, count, tiles.depth, scratch.keys);
     std::fill_n(scratch.dk, count * tiles.padded_depth, 0.0f);
     std::fill_n(scratch.dv, count * tiles.padded_depth, 0.0f);
     for (int64_t block = 0; block < task.queries; block += BackwardTiles::kBlock) {
       const int64_t queries = std::min(BackwardTiles::kBlock, task.queries - block);
-      PackBlock(task, tiles, scratch, block, queries);
+      PackBlock<Products>(task, tiles, scratch, block, queries);
       for (int64_t begin = 0; begin < queries; begin += kRows) {
-        BackwardRows(task, tiles, scratch, block, begin, std::min<int64_t>(kRows, queries - begin),
-                     first, count);
+        BackwardRows<Products>(task, tiles, scratch, block, begin,
+                               std::min<int64_t>(kRows, queries - begin), first, count);
       }
-      AddTransposed(tiles, scratch.weights, queries, count, scratch.dout_panels, scratch.dv);
-      AddTransposed(tiles, scratch.dscores, queries, count, scratch.q_panels, scratch.dk);
+      AddTransposed<Products>(tiles, scratch.weights, queries, count, scratch.dout_panels,
+                              scratch.dv);
+      AddTransposed<Products>(tiles, scratch.dscores, queries, count, scratch.q_panels, scratch.dk);
     }
     StoreGradients(tiles, scratch.dk, count, task.gradient(args.dk, row), args.dk.stride);
     StoreGradients(tiles, scratch.dv, count, task.gradient(args.dv, row), args.dv.stride);
   }
   StoreGradients(tiles, scratch.dq, task.queries, task.gradient(args.dq, task.first_query),
                  args.dq.stride);
+}
+
+template <typename T>
+void AttendBackwardWide(const BackwardTask<T>& task, const BackwardTiles& tiles, float* memory) {
+  AttendBackward<WideGradients>(task, tiles, memory);
+}
+void AttendBackwardPairs(const BackwardTask<bf16>& task, const BackwardTiles& tiles,
+                         float* memory) {
+  AttendBackward<PairGradients>(task, tiles, memory);
 }
 
 }  // namespace hone::kernels::HWY_NAMESPACE
@@ -167,6 +182,19 @@ void add_distance_gradients(const AttentionShape& shape, const AttentionBackward
   });
 }
 
+template <typename T>
+using BackwardFunction = void(const BackwardTask<T>&, const BackwardTiles&, float*);
+
+template <typename T>
+BackwardFunction<T>* choose_kernel(const AttentionShape& shape, const AttentionBackward<T>& args) {
+  if constexpr (std::is_same_v<T, bf16>) {
+    if (chosen_isa() == Isa::avx512_bf16 && shape.head_size % 2 == 0 && !args.relative.distances) {
+      return HONE_TARGET_FUNCTION(AttendBackwardPairs);
+    }
+  }
+  return HONE_TARGET_FUNCTION(AttendBackwardWide<T>);
+}
+
 /// Floats of one worker, in whole lines.
 int64_t share_of(int64_t query_rows, int64_t head_size) {
   return (BackwardTiles(head_size).floats(query_rows) + 15) / 16 * 16;
@@ -183,7 +211,7 @@ void attention_backward(const AttentionShape& shape, const AttentionBackward<T>&
                         void* workspace, ThreadPool& pool) {
   const BackwardTiles tiles(shape.head_size);
   const int64_t share = share_of(shape.q_offsets[shape.sequences], shape.head_size);
-  const auto kernel = HONE_TARGET_FUNCTION(AttendBackward<T>);
+  const auto kernel = choose_kernel<T>(shape, args);
   pool.run(shape.sequences * shape.heads, [&](int64_t task, int worker) {
     kernel(task_of(shape, args, task / shape.heads, task % shape.heads), tiles,
            static_cast<float*>(workspace) + worker * share);

@@ -36,7 +36,8 @@ size_t attention_backward_workspace(int64_t query_rows, int64_t head_size, int t
 
 /// Probabilities are computed again from q, k and log_sums, by tiles. One task a sequence and head,
 /// all its sums in one order: no bit depends on the threads or the batch, but for ddistances, which
-/// sums over the batch. Relative positions are computed plainly.
+/// sums over the batch. Relative positions are computed plainly. Sums are fp32; for bf16 under
+/// Isa::avx512_bf16 with an even head size, probabilities and their gradients are rounded to bf16.
 /// For float, bf16 and double.
 template <typename T>
 void attention_backward(const AttentionShape& shape, const AttentionBackward<T>& args,

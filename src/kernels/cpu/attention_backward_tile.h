@@ -7,7 +7,8 @@ namespace hone::kernels {
 
 /// How the backward pass is cut: tiles of keys as in the forward pass, blocks of queries within.
 struct BackwardTiles : AttentionTiles {
-  /// Probabilities and their gradients of a block, 64 KB each at 128 keys, share L2 with the tile.
+  /// Even. Probabilities and their gradients of a block, 64 KB each at 128 keys, share L2 with the
+  /// tile.
   static constexpr int64_t kBlock = 128;
 
   using AttentionTiles::AttentionTiles;
@@ -16,11 +17,12 @@ struct BackwardTiles : AttentionTiles {
   int64_t score_stride() const { return keys + 16; }
   int64_t floats(int64_t queries) const {
     return keys * (2 * depth + 3 * padded_depth) + kBlock * (2 * depth + 2 * padded_depth) +
-           kBlock * (2 * score_stride() + 1) + queries * padded_depth + 64;
+           (2 * kBlock + kRows) * score_stride() + kBlock + queries * padded_depth;
   }
 };
 
-/// One worker's scratch.
+/// One worker's scratch. The products may keep two bf16 in the place of one float, but for the
+/// sums.
 struct BackwardScratch {
   BackwardScratch(const BackwardTiles& tiles, float* base)
       : key_panels(base),
@@ -34,7 +36,8 @@ struct BackwardScratch {
         dout_panels(q_panels + BackwardTiles::kBlock * tiles.padded_depth),
         weights(dout_panels + BackwardTiles::kBlock * tiles.padded_depth),
         dscores(weights + BackwardTiles::kBlock * tiles.score_stride()),
-        means(dscores + BackwardTiles::kBlock * tiles.score_stride()),
+        strip(dscores + BackwardTiles::kBlock * tiles.score_stride()),
+        means(strip + BackwardTiles::kRows * tiles.score_stride()),
         dq(means + BackwardTiles::kBlock) {}
 
   float* key_panels;    ///< transposed: panels of [depth, panel]
@@ -48,6 +51,7 @@ struct BackwardScratch {
   float* dout_panels;  ///< the same of dout
   float* weights;      ///< [block, score_stride]: probabilities, dropped and scaled
   float* dscores;      ///< [block, score_stride]: gradients of their products q . k
+  float* strip;        ///< [rows, score_stride]: a few rows' dscores as the products take them
   float* means;        ///< [block]: dout . out
   float* dq;           ///< [all queries of the sequence, padded_depth]
 };
