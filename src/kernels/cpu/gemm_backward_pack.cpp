@@ -186,11 +186,19 @@ void TransposePairs(const uint16_t* in, int64_t width, uint16_t* out) {
   }
 }
 
+/// Blocks lie far apart: the processor would not fetch the next one by itself.
+HWY_INLINE void FetchBlock(const void* block, int64_t bytes) {
+  for (int64_t i = 0; i < bytes; i += 64) {
+    __builtin_prefetch(static_cast<const char*>(block) + i, 0, 2);
+  }
+}
+
 void TransposePanelBf16(const PackedMatrix& w, int64_t width, int64_t panel, uint16_t* out) {
   const auto* from = static_cast<const uint16_t*>(w.data) + panel * width * width;
   const int64_t panel_size = packed_depth(DType::bf16, w.k) * width;
   const int64_t panels = ceil_div(w.n, width);
   for (int64_t p = 0; p < panels; ++p) {
+    FetchBlock(from + (p + 1) * panel_size, width * width * 2);
     TransposePairs(from + p * panel_size, width, out + p * width * width);
   }
   std::fill(out + panels * width * width, out + packed_depth(DType::bf16, w.n) * width,
@@ -201,6 +209,7 @@ void TransposePanelF32(const PackedMatrix& w, int64_t width, int64_t panel, floa
   const auto* from = static_cast<const float*>(w.data) + panel * width * width;
   const int64_t rows = std::min(width, w.k - panel * width);
   for (int64_t first = 0; first < w.n; first += width) {
+    FetchBlock(from + (first + width) * w.k, width * width * 4);
     TransposeTokens<float, float>({from + first * w.k, width, rows, std::min(width, w.n - first),
                                    out + first * width, width, width});
   }

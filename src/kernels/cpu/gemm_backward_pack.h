@@ -46,8 +46,8 @@ size_t gemm_input_gradient_workspace_with(const GemmKernel& kernel, const InputG
                                           int threads);
 void gemm_input_gradient_with(const GemmKernel& kernel, const InputGradientArgs& args,
                               void* workspace, ThreadPool& pool);
-size_t gemm_weight_gradient_workspace_with(const GemmKernel& kernel, const WeightGradientArgs& args,
-                                           int threads);
+size_t gemm_weight_gradient_workspace_with(const GemmKernel& kernel,
+                                           const WeightGradientArgs& args);
 void gemm_weight_gradient_with(const GemmKernel& kernel, const WeightGradientArgs& args,
                                void* workspace, ThreadPool& pool);
 

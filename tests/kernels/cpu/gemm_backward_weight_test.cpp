@@ -7,7 +7,7 @@ namespace {
 
 void run(const BackwardConfig& config, const WeightGradientArgs& args, ThreadPool& pool) {
   if (config.kernel) {
-    Buffer workspace(gemm_weight_gradient_workspace_with(*config.kernel, args, pool.size()));
+    Buffer workspace(gemm_weight_gradient_workspace_with(*config.kernel, args));
     gemm_weight_gradient_with(*config.kernel, args, workspace.data(), pool);
   } else {
     Buffer workspace(gemm_weight_gradient_workspace(args, pool.size()));
