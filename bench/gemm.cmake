@@ -9,3 +9,7 @@ endif()
 add_executable(gemm_bench gemm_bench.cpp gemm_cases.cpp gemm_onednn.cpp gemm_peak.cpp)
 target_include_directories(gemm_bench PRIVATE ${DNNL_INCLUDE})
 target_link_libraries(gemm_bench PRIVATE hone_kernels_cpu ${DNNL} OpenMP::OpenMP_CXX)
+
+add_executable(gemm_backward_bench gemm_backward_bench.cpp gemm_cases.cpp gemm_onednn.cpp)
+target_include_directories(gemm_backward_bench PRIVATE ${DNNL_INCLUDE})
+target_link_libraries(gemm_backward_bench PRIVATE hone_kernels_cpu ${DNNL} OpenMP::OpenMP_CXX)
