@@ -50,7 +50,7 @@ class Draw {
   std::array<uint32_t, 4> words_{};
 };
 
-constexpr uint32_t kOften = 30;
+constexpr uint32_t kOften = 25;
 constexpr uint32_t kSeldom = 10;
 
 /// Writes constituents of a wanted sign (-1 or 1) or of none.
@@ -73,27 +73,27 @@ class Writer {
   }
 
  private:
-  /// One claim, or two of which the grammar says which one decides.
+  /// One claim, or two clauses of which the grammar says which one decides.
   Tree statement(int sign) {
     const uint32_t kind = draw_.below(100);
     if (kind < 50) return claim(sign);
     if (kind < 60) return joined(sign, "and", sign);
     if (kind < 82) return joined(-sign, draw_.of({"but", "but", "yet"}), sign);
     if (kind < 88) {
-      return node{sign, node{-sign, although(), claim(-sign)}, leaf(","), claim(sign)};
+      return node{sign, node{-sign, although(), clause(-sign)}, leaf(","), clause(sign)};
     }
     if (kind < 94) {
-      return node{sign, claim(sign), leaf(","), node{-sign, although(), claim(-sign)}};
+      return node{sign, clause(sign), leaf(","), node{-sign, although(), clause(-sign)}};
     }
-    return node{sign, node{-sign, leaf("despite"), described_part(-sign)}, leaf(","), claim(sign)};
+    return node{sign, node{-sign, leaf("despite"), described_part(-sign)}, leaf(","), clause(sign)};
   }
 
   /// The second decides; both mean the same where the word is "and".
   Tree joined(int first, Word word, int second) {
-    Tree tree = node{second, claim(first)};
+    Tree tree = node{second, clause(first)};
     if (draw_.percent(40)) tree.children.push_back(leaf(","));
     tree.children.push_back(leaf(word));
-    tree.children.push_back(claim(second));
+    tree.children.push_back(clause(second));
     return tree;
   }
 

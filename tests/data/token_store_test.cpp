@@ -128,13 +128,16 @@ TEST_F(StoreTest, DamagedFilesAreBuiltAgain) {
     ASSERT_FALSE(TokenStore::open(path(), store_key(split, recipe()), why)) << at;
     ASSERT_TRUE(why.starts_with(path() + ": ")) << why;
   }
-  for (size_t size = 0; size < good.size(); size += 7) {
+  for (size_t size = 0; size < good.size(); ++size) {
     folder_.write("train.tokens", good.substr(0, size));
-    ASSERT_NE(opened(split, recipe()).rebuilt, "") << size;
-    ASSERT_EQ(read_file(path()), good);
+    std::string why;
+    ASSERT_FALSE(TokenStore::open(path(), store_key(split, recipe()), why)) << size;
   }
-  folder_.write("train.tokens", good + "x");
-  EXPECT_NE(opened(split, recipe()).rebuilt, "");
+  for (const std::string& bad : {good + "x", good.substr(1), std::string()}) {
+    folder_.write("train.tokens", bad);
+    EXPECT_NE(opened(split, recipe()).rebuilt, "");
+    EXPECT_EQ(read_file(path()), good);
+  }
 }
 
 /// A file whose hash is right, whatever it says.
@@ -232,13 +235,19 @@ TEST_F(StoreTest, KilledWhileWriting) {
     const pid_t child = ::fork();
     ASSERT_GE(child, 0);
     if (child == 0) {
-      ThreadPool pool(1);
-      build_store(path(), key, split, recipe(), pool);
+      try {
+        ThreadPool pool(1);
+        build_store(path(), key, split, recipe(), pool);
+      } catch (...) {
+        ::_exit(1);
+      }
       ::_exit(0);
     }
     std::this_thread::sleep_for(std::chrono::microseconds(philox(1, 2, turn)[0] % 80000));
     ::kill(child, SIGKILL);
-    ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFSIGNALED(status) || status == 0);
     std::string why;
     const auto store = TokenStore::open(path(), key, why);
     EXPECT_EQ(store.has_value(), fs::exists(path())) << why;
