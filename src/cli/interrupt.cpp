@@ -4,16 +4,19 @@
 
 #include <csignal>
 
-#include "base/error.h"
 #include "base/file.h"
 #include "cli/exit_code.h"
 
 namespace hone::cli {
 namespace {
 
+/// Tells the waiting thread that there is nothing left to wait for.
+constexpr int kWake = SIGUSR2;
+
 sigset_t handled_signals() {
   sigset_t set;
   sigemptyset(&set);
+  sigaddset(&set, kWake);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction action {};
     // Left ignored where whoever started us had it so (nohup, background jobs).
@@ -24,31 +27,30 @@ sigset_t handled_signals() {
   return set;
 }
 
-void* wait_for_signal(void*) {
-  const sigset_t set = handled_signals();
-  int signal = 0;
-  if (::sigwait(&set, &signal) != 0) return nullptr;
-  remove_partial_output();
-  constexpr int kSignalled = 128;
-  static_assert(kSignalled + SIGINT == kInterrupted);
-  ::_exit(kSignalled + signal);
-}
-
 }  // namespace
 
 Interruptible::Interruptible() {
   const sigset_t set = handled_signals();
   ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  if (::pthread_create(&thread_, nullptr, wait_for_signal, nullptr) != 0) {
-    fail(ErrorKind::memory, "cannot start a thread");
-  }
+  thread_ = std::thread([this] { wait_for_signal(); });
 }
 
 Interruptible::~Interruptible() {
-  ::pthread_cancel(thread_);
-  ::pthread_join(thread_, nullptr);
+  done_ = true;
+  ::pthread_kill(thread_.native_handle(), kWake);
+  thread_.join();
   const sigset_t set = handled_signals();
   ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+}
+
+void Interruptible::wait_for_signal() const {
+  const sigset_t set = handled_signals();
+  int signal = 0;
+  if (::sigwait(&set, &signal) != 0 || done_) return;
+  remove_partial_output();
+  constexpr int kSignalled = 128;
+  static_assert(kSignalled + SIGINT == kInterrupted);
+  ::_exit(kSignalled + signal);
 }
 
 }  // namespace hone::cli

@@ -1,12 +1,13 @@
 #pragma once
 
-#include <pthread.h>
+#include <atomic>
+#include <thread>
 
 namespace hone::cli {
 
 /// While it lives, an interrupt (Ctrl-C) or a request to end removes unfinished output and ends
-/// the process with 130 or 143. To be made before other threads: they inherit that the signals
-/// are left to its own thread.
+/// the process with 128 and the signal's number: 130, 143. To be made before other threads: they
+/// inherit that the signals are left to its own thread.
 class Interruptible {
  public:
   Interruptible();
@@ -15,7 +16,10 @@ class Interruptible {
   Interruptible& operator=(const Interruptible&) = delete;
 
  private:
-  pthread_t thread_;
+  void wait_for_signal() const;
+
+  std::atomic<bool> done_{false};
+  std::thread thread_;
 };
 
 }  // namespace hone::cli
