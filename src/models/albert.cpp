@@ -21,6 +21,11 @@ EncoderConfig read_albert(const JsonFields& fields) {
   if (fields.string("position_embedding_type", "absolute") != "absolute") {
     fields.fail_field("position_embedding_type", "ALBERT is supported with absolute only");
   }
+  config.embedding_dropout = read_dropout(fields, "hidden_dropout_prob", 0);
+  // The feed-forward output is added as it is.
+  config.layer_dropout = {read_dropout(fields, "attention_probs_dropout_prob", 0),
+                          config.embedding_dropout, 0};
+  config.head_dropout = read_dropout(fields, "classifier_dropout_prob", 0.1);
   return config;
 }
 
@@ -53,6 +58,7 @@ const Family kAlbert = {
             .head_out = "classifier",
         },
     .head_activation = kernels::Activation::tanh,
+    .drops_before_head = false,
 };
 
 }  // namespace hone::models

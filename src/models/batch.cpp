@@ -7,11 +7,13 @@ namespace hone::models {
 void Batch::clear() {
   for (auto* array : {&ids_, &types_, &positions_, &places_, &reads_, &read_places_})
     array->clear();
+  samples_.clear();
+  read_samples_.clear();
   offsets_.assign(1, 0);
   read_offsets_.assign(1, 0);
 }
 
-void Batch::add(std::span<const int32_t> ids, std::span<const int32_t> types) {
+void Batch::add(std::span<const int32_t> ids, std::span<const int32_t> types, int64_t sample) {
   const auto length = static_cast<int64_t>(ids.size());
   if (length < 1 || length > config_.max_tokens()) {
     fail(ErrorKind::usage, "a sequence of {} tokens; the model takes 1 to {}", length,
@@ -30,6 +32,8 @@ void Batch::add(std::span<const int32_t> ids, std::span<const int32_t> types) {
   }
   reads_.push_back(static_cast<int32_t>(ids_.size()));
   read_places_.push_back(0);
+  read_samples_.push_back(sample);
+  samples_.insert(samples_.end(), ids.size(), sample);
   auto counted = static_cast<int32_t>(config_.pad_id);
   for (size_t i = 0; i < ids.size(); ++i) {
     ids_.push_back(ids[i]);
@@ -69,6 +73,8 @@ void Batch::bind(const EncoderInputs& inputs, Execution& execution) const {
   execution.bind(inputs.packing.reads, reads_.data());
   execution.bind(inputs.packing.read_offsets, read_offsets_.data());
   execution.bind(inputs.packing.read_places, read_places_.data());
+  execution.bind(inputs.packing.samples, samples_.data());
+  execution.bind(inputs.packing.read_samples, read_samples_.data());
 }
 
 }  // namespace hone::models

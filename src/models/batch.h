@@ -17,8 +17,9 @@ class Batch {
 
   void clear();
   /// Appends one sequence. It must not be empty nor longer than config.max_tokens(); an id or type
-  /// out of range is an error that names it. `types` may be empty: all 0.
-  void add(std::span<const int32_t> ids, std::span<const int32_t> types = {});
+  /// out of range is an error that names it. `types` may be empty: all 0. `sample` numbers the
+  /// sequence in its data set, for training's dropout.
+  void add(std::span<const int32_t> ids, std::span<const int32_t> types = {}, int64_t sample = 0);
 
   int64_t sequences() const { return static_cast<int64_t>(offsets_.size()) - 1; }
   int64_t tokens() const { return static_cast<int64_t>(ids_.size()); }
@@ -37,6 +38,8 @@ class Batch {
   std::vector<int32_t> reads_;
   std::vector<int32_t> read_offsets_;
   std::vector<int32_t> read_places_;
+  std::vector<int64_t> samples_;
+  std::vector<int64_t> read_samples_;
 };
 
 }  // namespace hone::models

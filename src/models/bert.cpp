@@ -28,6 +28,11 @@ EncoderConfig read_bert_fields(const JsonFields& fields) {
   config.layer_norm_eps = fields.number("layer_norm_eps", 1e-12);
   config.position_kind = read_position_kind(fields);
   config.pad_id = fields.integer("pad_token_id", 0, kMaxVocabulary, 0);
+  const float hidden = read_dropout(fields, "hidden_dropout_prob", 0.1);
+  config.embedding_dropout = hidden;
+  config.layer_dropout = {read_dropout(fields, "attention_probs_dropout_prob", 0.1), hidden,
+                          hidden};
+  config.head_dropout = read_dropout(fields, "classifier_dropout", hidden);
   return config;
 }
 
@@ -55,6 +60,7 @@ constinit const Family kBert = {
             .head_out = "classifier",
         },
     .head_activation = kernels::Activation::tanh,
+    .drops_before_head = false,
 };
 
 }  // namespace hone::models

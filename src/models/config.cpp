@@ -110,6 +110,12 @@ kernels::Activation read_activation(const JsonFields& fields, const char* field,
   fields.fail_field(field, "expected gelu, gelu_new, relu, silu or tanh");
 }
 
+float read_dropout(const JsonFields& fields, const char* field, double fallback) {
+  const double p = fields.number(field, fallback);
+  if (!(p >= 0 && p < 1)) fields.fail_field(field, "expected a probability below 1");
+  return static_cast<float>(p);
+}
+
 EncoderConfig read_config(const Json& json, const std::string& file) {
   const JsonFields fields(json, file);
   const Family& family = find_family(fields);

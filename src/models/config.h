@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "kernels/cpu/activation.h"
+#include "nn/transformer_layer.h"
 
 namespace hone::models {
 
@@ -31,6 +32,11 @@ struct EncoderConfig {
   bool positions_skip_pad = false;
   int64_t layer_groups = 0;    ///< ALBERT: distinct groups of weights; 0 where layers share nothing
   int64_t layers_a_group = 1;  ///< ALBERT's inner_group_num
+
+  /// What training drops; inference does not.
+  float embedding_dropout = 0;
+  nn::LayerDropout layer_dropout;
+  float head_dropout = 0;
 
   ProblemType problem = ProblemType::single_label;
   std::vector<std::string> labels;  ///< by class id

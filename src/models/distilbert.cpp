@@ -16,6 +16,11 @@ EncoderConfig read_distilbert(const JsonFields& fields) {
   config.activation = read_activation(fields, "activation", "gelu");
   config.layer_norm_eps = 1e-12;
   config.pad_id = fields.integer("pad_token_id", 0, kMaxVocabulary, 0);
+  config.embedding_dropout = read_dropout(fields, "dropout", 0.1);
+  // The attention's output is added as it is.
+  config.layer_dropout = {read_dropout(fields, "attention_dropout", 0.1), 0,
+                          config.embedding_dropout};
+  config.head_dropout = read_dropout(fields, "seq_classif_dropout", 0.2);
   return config;
 }
 
@@ -45,6 +50,7 @@ const Family kDistilBert = {
             .head_out = "classifier",
         },
     .head_activation = kernels::Activation::relu,
+    .drops_before_head = false,
 };
 
 }  // namespace hone::models

@@ -4,6 +4,9 @@
 
 #include "base/error.h"
 #include "nn/layer_norm.h"
+#include "ops/by_dtype.h"
+#include "ops/convert.h"
+#include "ops/dropout.h"
 
 namespace hone::models {
 namespace {
@@ -74,11 +77,9 @@ ops::EmbeddingWeights declare_embeddings(nn::Parameters& parameters, const Encod
     weights.position = table(names.position, config.positions);
   }
   if (config.type_vocab_size > 0) weights.type = table(names.type, config.type_vocab_size);
-  const nn::LayerNorm norm(parameters, std::string(names.embedding_norm), config.embedding_size,
-                           config.layer_norm_eps);
-  weights.norm_weight = norm.weight();
-  weights.norm_bias = norm.bias();
-  weights.eps = norm.eps();
+  weights.norm = nn::LayerNorm(parameters, std::string(names.embedding_norm), config.embedding_size,
+                               config.layer_norm_eps)
+                     .parameters();
   return weights;
 }
 
@@ -107,47 +108,96 @@ Encoder::Encoder(EncoderConfig config, DType dtype, Isa isa, bool with_head)
   if (with_head) {
     const auto labels = static_cast<int64_t>(config_.labels.size());
     head_.emplace(Head{nn::Linear(parameters_, {std::string(names.head_dense)}, config_.hidden_size,
-                                  config_.hidden_size, DType::f32),
+                                  config_.hidden_size, ops::wide_dtype(dtype)),
                        nn::Linear(parameters_, {std::string(names.head_out)}, labels,
-                                  config_.hidden_size, DType::f32)});
+                                  config_.hidden_size, ops::wide_dtype(dtype))});
   }
 }
 
-Forward Encoder::record(const OutputOptions& options) const {
-  if (options.output == Output::logits && !head_) {
-    fail(ErrorKind::internal, "logits of an encoder without a head");
-  }
-  Forward forward;
-  Plan& plan = forward.plan;
-  EncoderInputs& in = forward.inputs;
+EncoderInputs Encoder::declare_inputs(Plan& plan) {
   const auto indices = [&](Axis rows) { return plan.input(DType::i32, rows, 1); };
-  in = {indices(Axis::tokens),
-        indices(Axis::tokens),
-        indices(Axis::tokens),
-        {indices(Axis::sequences), indices(Axis::tokens), indices(Axis::reads),
-         indices(Axis::sequences), indices(Axis::reads)}};
+  const auto numbers = [&](Axis rows, int64_t width) {
+    return plan.input(DType::i64, rows, width);
+  };
+  EncoderInputs in;
+  in.ids = indices(Axis::tokens);
+  in.types = indices(Axis::tokens);
+  in.positions = indices(Axis::tokens);
+  in.packing = {.offsets = indices(Axis::sequences),
+                .places = indices(Axis::tokens),
+                .reads = indices(Axis::reads),
+                .read_offsets = indices(Axis::sequences),
+                .read_places = indices(Axis::reads),
+                .random = numbers(Axis::one, 2),
+                .samples = numbers(Axis::tokens, 1),
+                .read_samples = numbers(Axis::reads, 1)};
+  return in;
+}
 
-  const bool first_only =
-      options.output == Output::logits ||
-      (options.output == Output::embedding && options.pooling == ops::Pooling::cls);
-  Value x = ops::embed_tokens(plan, in.ids, in.positions, in.types, embeddings_, dtype_);
-  if (projection_) x = (*projection_)(plan, x, {.out = dtype_});
-  for (size_t i = 0; i + 1 < order_.size(); ++i) {
-    x = layers_[order_[i]].all(plan, x, in.packing, dtype_);
+Value Encoder::hidden(Tape& tape, const EncoderInputs& in, bool first_only) const {
+  const nn::Packing& packing = in.packing;
+  Value x = ops::embed_tokens(tape, {in.ids, in.positions, in.types}, embeddings_, dtype_);
+  x = ops::dropout(tape, x, packing.drop(config_.embedding_dropout, 0));
+  if (projection_) x = (*projection_)(tape, x, {.out = dtype_});
+  uint64_t depth = 0;
+  for (; depth + 1 < order_.size(); ++depth) {
+    x = layers_[order_[depth]].all(tape, x, packing, depth, dtype_);
   }
+  // Training's backward pass wants the last rows in the layer's own dtype.
+  const DType out = tape.training() ? dtype_ : ops::wide_dtype(dtype_);
   const nn::TransformerLayer& last = layers_[order_.back()];
-  x = first_only ? last.read(plan, x, in.packing, DType::f32)
-                 : last.all(plan, x, in.packing, DType::f32);
+  x = first_only ? last.read(tape, x, packing, depth, out) : last.all(tape, x, packing, depth, out);
+  return ops::convert(tape, x, ops::wide_dtype(dtype_));
+}
 
+Value Encoder::logits(Tape& tape, const EncoderInputs& in) const {
+  if (!head_) fail(ErrorKind::internal, "logits of an encoder without a head");
+  // Behind the sites of all layers.
+  const uint64_t site = 4 * (order_.size() + 1);
+  const float p = config_.head_dropout;
+  const DType wide = ops::wide_dtype(dtype_);
+  Value x = hidden(tape, in, true);
+  if (family_.drops_before_head) x = ops::dropout(tape, x, in.packing.drop_read(p, site));
+  x = head_->dense(tape, x, {.activation = family_.head_activation, .out = wide});
+  x = ops::dropout(tape, x, in.packing.drop_read(p, site + 1));
+  return head_->out(tape, x, {.out = wide});
+}
+
+Forward Encoder::record(const OutputOptions& options) const {
+  Forward forward;
+  Tape tape(forward.plan);
+  forward.inputs = declare_inputs(forward.plan);
+  const EncoderInputs& in = forward.inputs;
   if (options.output == Output::logits) {
-    x = head_->out(plan, head_->dense(plan, x, {.activation = family_.head_activation}));
-  } else if (options.output == Output::embedding) {
-    if (!first_only) x = ops::pool(plan, x, in.packing.offsets, options.pooling);
-    if (options.normalize) x = ops::normalize_rows(plan, x);
+    forward.output = logits(tape, in);
+  } else {
+    const bool first_only =
+        options.output == Output::embedding && options.pooling == ops::Pooling::cls;
+    Value x = hidden(tape, in, first_only);
+    if (options.output == Output::embedding) {
+      if (!first_only) x = ops::pool(tape, x, in.packing.offsets, options.pooling);
+      if (options.normalize) x = ops::normalize_rows(tape, x);
+    }
+    forward.output = x;
   }
-  plan.keep(x);
-  forward.output = x;
+  forward.plan.keep(forward.output);
   return forward;
+}
+
+TrainingStep Encoder::record_training(const ops::LossOptions& loss,
+                                      std::vector<bool> trainable) const {
+  TrainingStep step;
+  Tape tape(step.plan, std::move(trainable));
+  step.inputs = declare_inputs(step.plan);
+  step.logits = logits(tape, step.inputs);
+  const bool classes = loss.kind == ops::LossKind::cross_entropy;
+  step.labels = step.plan.input(classes ? DType::i32 : step.logits.dtype, Axis::sequences,
+                                classes ? 1 : step.logits.width);
+  step.scale = step.plan.input(DType::f64, Axis::one, 2);
+  step.loss = ops::loss(tape, {step.logits, step.labels, step.scale}, loss);
+  step.plan.keep(step.logits);
+  tape.backward();
+  return step;
 }
 
 }  // namespace hone::models

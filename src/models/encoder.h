@@ -7,6 +7,7 @@
 #include "models/family.h"
 #include "nn/transformer_layer.h"
 #include "ops/embedding.h"
+#include "ops/loss.h"
 #include "ops/pooling.h"
 
 namespace hone::models {
@@ -24,7 +25,7 @@ struct OutputOptions {
   bool normalize = false;                     ///< of Output::embedding
 };
 
-/// The arrays that a run binds; all int32.
+/// The arrays that a run binds.
 struct EncoderInputs {
   Value ids;
   Value types;
@@ -37,6 +38,16 @@ struct Forward {
   Plan plan;
   EncoderInputs inputs;
   Value output;  ///< fp32
+};
+
+/// A recorded training step: forward, loss and backward, without the optimiser.
+struct TrainingStep {
+  Plan plan;
+  EncoderInputs inputs;
+  Value labels;  ///< as ops::LossInputs
+  Value scale;
+  Value logits;  ///< fp32 [sequences, labels]
+  Value loss;    ///< fp64 [1, 1], the batch's share of the mean
 };
 
 /// An encoder of one of the families, with its classification head where `with_head`. One
@@ -56,8 +67,15 @@ class Encoder {
   /// The forward pass as a plan. Where only first tokens are read, the last layer runs for them
   /// alone.
   Forward record(const OutputOptions& options) const;
+  /// A step that adds to the gradients of the slots that `trainable` names.
+  TrainingStep record_training(const ops::LossOptions& loss, std::vector<bool> trainable) const;
 
  private:
+  static EncoderInputs declare_inputs(Plan& plan);
+  /// The last layer in fp32: of the read rows, or of all tokens.
+  Value hidden(Tape& tape, const EncoderInputs& in, bool first_only) const;
+  Value logits(Tape& tape, const EncoderInputs& in) const;
+
   struct Head {
     nn::Linear dense;
     nn::Linear out;

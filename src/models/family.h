@@ -39,6 +39,7 @@ struct Family {
   EncoderConfig (*read_config)(const JsonFields& fields);
   WeightNames names;
   kernels::Activation head_activation;
+  bool drops_before_head;  ///< RoBERTa's head drops its input too
 };
 
 extern const Family kBert;
@@ -64,6 +65,9 @@ inline constexpr int64_t kMaxPositions = 1 << 20;
 
 kernels::Activation read_activation(const JsonFields& fields, const char* field,
                                     const char* fallback);
+
+/// A probability field; `fallback` where it is absent.
+float read_dropout(const JsonFields& fields, const char* field, double fallback);
 
 /// The fields that BERT, RoBERTa and ALBERT spell alike; what is absent has BERT's default.
 EncoderConfig read_bert_fields(const JsonFields& fields);

@@ -17,6 +17,7 @@ Family roberta(std::string_view model_type) {
   family.read_config = read_roberta;
   family.names.head_dense = "classifier.dense";
   family.names.head_out = "classifier.out_proj";
+  family.drops_before_head = true;
   return family;
 }
 

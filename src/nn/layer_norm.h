@@ -10,21 +10,16 @@ namespace hone::nn {
 class LayerNorm {
  public:
   LayerNorm(Parameters& parameters, const std::string& module, int64_t width, double eps)
-      : weight_(parameters.vector({module + ".weight"}, width)),
-        bias_(parameters.vector({module + ".bias"}, width)),
-        eps_(static_cast<float>(eps)) {}
+      : norm_{parameters.vector({module + ".weight"}, width),
+              parameters.vector({module + ".bias"}, width), static_cast<float>(eps)} {}
 
-  Value operator()(Plan& plan, Value x, DType out) const {
-    return ops::layer_norm(plan, x, weight_, bias_, eps_, out);
+  Value operator()(Tape& tape, Value x, const ops::LayerNormOptions& options) const {
+    return ops::layer_norm(tape, x, norm_, options);
   }
-  Weight weight() const { return weight_; }
-  Weight bias() const { return bias_; }
-  float eps() const { return eps_; }
+  const ops::NormParameters& parameters() const { return norm_; }
 
  private:
-  Weight weight_;
-  Weight bias_;
-  float eps_;
+  ops::NormParameters norm_;
 };
 
 }  // namespace hone::nn

@@ -26,8 +26,8 @@ class Linear {
     bias_ = parameters.vector(std::move(biases), out);
   }
 
-  Value operator()(Plan& plan, Value x, const ops::LinearOptions& options = {}) const {
-    return ops::linear(plan, x, weight_, bias_, isa_, options);
+  Value operator()(Tape& tape, Value x, const ops::LinearOptions& options = {}) const {
+    return ops::linear(tape, x, weight_, bias_, isa_, options);
   }
 
  private:

@@ -9,6 +9,8 @@ namespace {
 
 constexpr size_t kAlign = 64;
 
+size_t aligned(size_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
+
 }  // namespace
 
 Weight Parameters::add(ParameterKind kind, std::vector<std::string> tensors, int64_t rows,
@@ -33,15 +35,25 @@ Weight Parameters::vector(std::vector<std::string> tensors, int64_t width) {
 
 size_t Parameters::bytes_of(const Parameter& parameter) const {
   const Weight& w = parameter.weight;
-  const size_t bytes = parameter.kind == ParameterKind::matrix
-                           ? kernels::packed_bytes(isa_, w.dtype, w.rows, w.width)
-                           : static_cast<size_t>(w.rows * w.width) * dtype_size(w.dtype);
-  return (bytes + kAlign - 1) / kAlign * kAlign;
+  if (parameter.kind == ParameterKind::matrix) {
+    return kernels::packed_bytes(isa_, w.dtype, w.rows, w.width);
+  }
+  return static_cast<size_t>(w.rows * w.width) * dtype_size(w.dtype);
+}
+
+int64_t Parameters::offset(const Weight& weight) const {
+  const auto* start = static_cast<const float*>(pointers_[static_cast<size_t>(weight.slot)]);
+  return start - arena_.as<float>();
+}
+
+int64_t Parameters::elements(const Weight& weight) const {
+  const Parameter& parameter = list_[static_cast<size_t>(weight.slot)];
+  return static_cast<int64_t>(bytes_of(parameter) / sizeof(float));
 }
 
 size_t Parameters::bytes() const {
   size_t total = 0;
-  for (const Parameter& parameter : list_) total += bytes_of(parameter);
+  for (const Parameter& parameter : list_) total += aligned(bytes_of(parameter));
   return total;
 }
 
@@ -51,7 +63,7 @@ void Parameters::allocate() {
   pointers_.clear();
   for (const Parameter& parameter : list_) {
     pointers_.push_back(at);
-    at += bytes_of(parameter);
+    at += aligned(bytes_of(parameter));
   }
 }
 

@@ -45,6 +45,13 @@ class Parameters {
   }
   std::span<const void* const> pointers() const { return pointers_; }
 
+  /// The arena as fp32, where all slots are: what an optimiser updates. Slots lie apart by a little
+  /// padding.
+  float* arena() { return arena_.as<float>(); }
+  /// In fp32 elements: where a slot starts in the arena, and how many it has, packed.
+  int64_t offset(const Weight& weight) const;
+  int64_t elements(const Weight& weight) const;
+
  private:
   Weight add(ParameterKind kind, std::vector<std::string> tensors, int64_t rows, int64_t width,
              DType dtype);

@@ -22,36 +22,56 @@ TransformerLayer::TransformerLayer(Parameters& parameters, const TransformerName
   }
 }
 
-Value TransformerLayer::all(Plan& plan, Value x, const Packing& packing, DType out) const {
+namespace {
+
+/// Numbers of a layer's dropout sites; the embedding's is 0.
+uint64_t site(uint64_t depth, uint64_t place) { return 4 * depth + place; }
+
+}  // namespace
+
+Value TransformerLayer::all(Tape& tape, Value x, const Packing& packing, uint64_t depth,
+                            DType out) const {
   ops::AttentionInputs inputs;
-  inputs.q = query_(plan, x, {.out = sizes_.dtype});
-  inputs.kv = key_value_(plan, x, {.out = sizes_.dtype});
+  inputs.q = query_(tape, x, {.out = sizes_.dtype});
+  inputs.kv = key_value_(tape, x, {.out = sizes_.dtype});
   inputs.q_offsets = packing.offsets;
   inputs.offsets = packing.offsets;
   inputs.q_places = packing.places;
-  return finish(plan, inputs, x, out);
+  const LayerDropout& p = sizes_.dropout;
+  inputs.dropout = packing.drop(p.probabilities, site(depth, 1));
+  return finish(
+      tape, inputs, x,
+      {packing.drop(p.attention_out, site(depth, 2)), packing.drop(p.feed_out, site(depth, 3))},
+      out);
 }
 
-Value TransformerLayer::read(Plan& plan, Value x, const Packing& packing, DType out) const {
-  const Value rows = ops::gather_rows(plan, x, packing.reads);
+Value TransformerLayer::read(Tape& tape, Value x, const Packing& packing, uint64_t depth,
+                             DType out) const {
+  const Value rows = ops::gather_rows(tape, x, packing.reads);
   ops::AttentionInputs inputs;
-  inputs.q = query_(plan, rows, {.out = sizes_.dtype});
-  inputs.kv = key_value_(plan, x, {.out = sizes_.dtype});
+  inputs.q = query_(tape, rows, {.out = sizes_.dtype});
+  inputs.kv = key_value_(tape, x, {.out = sizes_.dtype});
   inputs.q_offsets = packing.read_offsets;
   inputs.offsets = packing.offsets;
   inputs.q_places = packing.read_places;
-  return finish(plan, inputs, rows, out);
+  const LayerDropout& p = sizes_.dropout;
+  inputs.dropout = packing.drop_read(p.probabilities, site(depth, 1));
+  return finish(tape, inputs, rows,
+                {packing.drop_read(p.attention_out, site(depth, 2)),
+                 packing.drop_read(p.feed_out, site(depth, 3))},
+                out);
 }
 
-Value TransformerLayer::finish(Plan& plan, const ops::AttentionInputs& partial, Value residual,
-                               DType out) const {
+Value TransformerLayer::finish(Tape& tape, const ops::AttentionInputs& partial, Value residual,
+                               const Sites& sites, DType out) const {
   ops::AttentionInputs inputs = partial;
   inputs.heads = sizes_.heads;
-  const Value attended = ops::attention(plan, inputs, relative_);
-  const Value sum = attention_out_(plan, attended, {.residual = residual});
-  const Value middle = attention_norm_(plan, sum, sizes_.dtype);
-  const Value wide = feed_in_(plan, middle, {.activation = sizes_.activation, .out = sizes_.dtype});
-  return feed_norm_(plan, feed_out_(plan, wide, {.residual = middle}), out);
+  const Value attended = attention_out_(tape, ops::attention(tape, inputs, relative_));
+  const Value middle = attention_norm_(
+      tape, attended, {.residual = residual, .dropout = sites.attention_out, .out = sizes_.dtype});
+  const Value wide = feed_in_(tape, middle, {.activation = sizes_.activation, .out = sizes_.dtype});
+  return feed_norm_(tape, feed_out_(tape, wide),
+                    {.residual = middle, .dropout = sites.feed_out, .out = out});
 }
 
 }  // namespace hone::nn

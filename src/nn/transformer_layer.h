@@ -8,6 +8,13 @@
 
 namespace hone::nn {
 
+/// What a layer drops in training.
+struct LayerDropout {
+  float probabilities = 0;
+  float attention_out = 0;
+  float feed_out = 0;
+};
+
 struct TransformerSizes {
   int64_t hidden;
   int64_t heads;
@@ -15,6 +22,7 @@ struct TransformerSizes {
   kernels::Activation activation;
   double eps;
   DType dtype;  ///< of the products and of the activations between them
+  LayerDropout dropout = {};
 };
 
 /// Checkpoint names of a layer's modules.
@@ -23,13 +31,22 @@ struct TransformerNames {
   std::string feed_in, feed_out, feed_norm;
 };
 
-/// Where a packed batch's sequences lie.
+/// Where a packed batch's sequences lie, and what a training run draws its dropout from.
 struct Packing {
   Value offsets;       ///< int32, one more than sequences
   Value places;        ///< int32 [tokens, 1], place of a token within its sequence
   Value reads;         ///< int32 [reads, 1], the rows that are read of the last layer
   Value read_offsets;  ///< int32, one more than sequences
   Value read_places;   ///< int32 [reads, 1]
+  Value random;        ///< int64 [1, 2], seed and step; training alone, as the next two
+  Value samples;       ///< int64 [tokens, 1], number of the token's sample in the data
+  Value read_samples;  ///< int64 [reads, 1]
+
+  /// Dropout of all tokens' rows, or of the read rows.
+  ops::DropoutSite drop(float p, uint64_t site) const { return {p, site, random, samples, places}; }
+  ops::DropoutSite drop_read(float p, uint64_t site) const {
+    return {p, site, random, read_samples, read_places};
+  }
 };
 
 /// An encoder layer with its norms behind the residual sums, as BERT's are.
@@ -41,13 +58,18 @@ class TransformerLayer {
   TransformerLayer(Parameters& parameters, const TransformerNames& names,
                    const TransformerSizes& sizes, int64_t positions, bool distances_with_keys);
 
-  /// All tokens.
-  Value all(Plan& plan, Value x, const Packing& packing, DType out) const;
+  /// All tokens. `depth` is the layer's place in the encoder, which numbers its dropout.
+  Value all(Tape& tape, Value x, const Packing& packing, uint64_t depth, DType out) const;
   /// The read rows alone: [reads, hidden].
-  Value read(Plan& plan, Value x, const Packing& packing, DType out) const;
+  Value read(Tape& tape, Value x, const Packing& packing, uint64_t depth, DType out) const;
 
  private:
-  Value finish(Plan& plan, const ops::AttentionInputs& inputs, Value residual, DType out) const;
+  struct Sites {
+    ops::DropoutSite attention_out;
+    ops::DropoutSite feed_out;
+  };
+  Value finish(Tape& tape, const ops::AttentionInputs& inputs, Value residual, const Sites& sites,
+               DType out) const;
 
   TransformerSizes sizes_;
   Linear query_;

@@ -1,6 +1,7 @@
 #pragma once
 
-#include "plan/plan.h"
+#include "autograd/tape.h"
+#include "ops/dropout.h"
 
 namespace hone::ops {
 
@@ -18,10 +19,12 @@ struct AttentionInputs {
   /// int32 [query rows, 1], the place of a query within its sequence; needed with distances alone.
   Value q_places;
   int64_t heads = 1;
+  DropoutSite dropout = {};  ///< of the probabilities; rows are the queries'
 };
 
 /// Bidirectional attention within each packed sequence, scaled by 1/sqrt(head size):
-/// [query rows, hidden] in q's dtype.
-Value attention(Plan& plan, const AttentionInputs& inputs, const RelativePositions& relative = {});
+/// [query rows, hidden] in q's dtype. Training keeps the output and the log-sums of the scores;
+/// backward computes the probabilities again.
+Value attention(Tape& tape, const AttentionInputs& inputs, const RelativePositions& relative = {});
 
 }  // namespace hone::ops

@@ -7,7 +7,7 @@ namespace hone::ops {
 
 /// Calls body with a value of the storage type of `dtype`: fp32 or bf16.
 template <typename Body>
-void by_dtype(DType dtype, const Body& body) {
+void by_float(DType dtype, const Body& body) {
   switch (dtype) {
     case DType::f32:
       return body(float{});
@@ -17,5 +17,15 @@ void by_dtype(DType dtype, const Body& body) {
       fail(ErrorKind::internal, "no kernel for activations in {}", dtype_name(dtype));
   }
 }
+
+/// The same, or fp64, in which gradients are checked.
+template <typename Body>
+void by_dtype(DType dtype, const Body& body) {
+  if (dtype == DType::f64) return body(double{});
+  by_float(dtype, body);
+}
+
+/// The dtype of sums, norms and gradients of weights beside activations of `dtype`.
+inline DType wide_dtype(DType dtype) { return dtype == DType::f64 ? DType::f64 : DType::f32; }
 
 }  // namespace hone::ops

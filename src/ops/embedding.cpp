@@ -1,30 +1,111 @@
 #include "ops/embedding.h"
 
 #include "kernels/cpu/embedding.h"
+#include "kernels/cpu/embedding_backward.h"
+#include "kernels/cpu/layer_norm_train.h"
 #include "ops/by_dtype.h"
 #include "plan/execution.h"
 
 namespace hone::ops {
+namespace {
 
-Value embed_tokens(Plan& plan, Value ids, Value positions, Value types,
-                   const EmbeddingWeights& weights, DType out) {
-  const Value y = plan.temporary(out, ids.rows, weights.word.width);
-  plan.add({"embedding", {ids, positions, types}, {y}, [=](const Frame& frame) {
-              const kernels::NormWeights norm{frame.weight<float>(weights.norm_weight),
-                                              frame.weight<float>(weights.norm_bias), weights.eps};
-              const kernels::EmbeddingIds rows{frame.data<const int32_t>(ids),
-                                               frame.data<const int32_t>(types),
-                                               frame.data<const int32_t>(positions)};
-              by_dtype(weights.word.dtype, [&]<typename Table>(Table) {
-                const kernels::EmbeddingTables<Table> tables{
-                    frame.weight<Table>(weights.word), frame.weight<Table>(weights.type),
-                    frame.weight<Table>(weights.position), weights.word.width};
-                by_dtype(y.dtype, [&]<typename Out>(Out) {
-                  kernels::embed_and_normalize<Table, Out>(tables, rows, frame.rows(ids), norm,
-                                                           frame.data<Out>(y), {}, frame.pool());
+struct Embedding {
+  EmbeddingIds ids;
+  EmbeddingWeights weights;
+
+  kernels::EmbeddingIds rows(const Frame& frame) const {
+    return {frame.data<const int32_t>(ids.word), frame.data<const int32_t>(ids.type),
+            frame.data<const int32_t>(ids.position)};
+  }
+  template <typename Table>
+  kernels::EmbeddingTables<Table> tables(const Frame& frame) const {
+    return {frame.weight<Table>(weights.word), frame.weight<Table>(weights.type),
+            frame.weight<Table>(weights.position), weights.word.width};
+  }
+  template <typename T>
+  kernels::NormWeightsOf<kernels::Wide<T>> norm(const Frame& frame) const {
+    using Parameter = kernels::Wide<T>;
+    return {frame.weight<Parameter>(weights.norm.weight),
+            frame.weight<Parameter>(weights.norm.bias), weights.norm.eps};
+  }
+  std::vector<Value> reads() const { return {ids.word, ids.position, ids.type}; }
+
+  void infer(Plan& plan, Value y) const {
+    plan.add({"embedding", reads(), {y}, [op = *this, y](const Frame& frame) {
+                by_float(op.weights.word.dtype, [&]<typename Table>(Table) {
+                  by_float(y.dtype, [&]<typename Out>(Out) {
+                    kernels::embed_and_normalize<Table, Out>(
+                        op.tables<Table>(frame), op.rows(frame), frame.rows(y),
+                        op.norm<float>(frame), frame.data<Out>(y), {}, frame.pool());
+                  });
                 });
+              }});
+  }
+
+  void train(Plan& plan, Value y, const NormalizedRows& kept) const {
+    plan.add({"embedding",
+              reads(),
+              {y, kept.xhat, kept.rstd},
+              [op = *this, y, kept](const Frame& frame) {
+                by_dtype(y.dtype, [&]<typename T>(T) {
+                  const auto run = [&]<typename Table>(Table) {
+                    kernels::embed_and_normalize_train<Table, T>(
+                        op.tables<Table>(frame), op.rows(frame), frame.rows(y), op.norm<T>(frame),
+                        {frame.data<T>(kept.xhat), frame.data<kernels::Wide<T>>(kept.rstd)},
+                        frame.data<T>(y), frame.pool());
+                  };
+                  if constexpr (std::is_same_v<T, double>) {
+                    run(double{});
+                  } else {
+                    by_float(op.weights.word.dtype, run);
+                  }
+                });
+              }});
+  }
+};
+
+void emit_table_gradient(Tape& tape, Value dsum, Value ids, const Weight& table) {
+  if (!tape.trainable(table)) return;
+  Step step{"embedding_backward", {dsum, ids}, {}, [=](const Frame& frame) {
+              by_dtype(dsum.dtype, [&]<typename T>(T) {
+                kernels::embedding_backward<T>(
+                    frame.data<const T>(dsum), frame.data<const int32_t>(ids), frame.rows(dsum),
+                    dsum.width, static_cast<kernels::Wide<T>*>(frame.gradient(table)),
+                    frame.workspace(), frame.pool());
               });
-            }});
+            }};
+  step.workspace = [dsum](const Extents& e, int) {
+    return kernels::embedding_backward_workspace(e[dsum.rows]);
+  };
+  tape.plan().add(std::move(step));
+}
+
+}  // namespace
+
+Value embed_tokens(Tape& tape, const EmbeddingIds& ids, const EmbeddingWeights& weights,
+                   DType out) {
+  Plan& plan = tape.plan();
+  const Embedding op{ids, weights};
+  const Value y = plan.temporary(out, ids.word.rows, weights.word.width);
+  if (!tape.training()) {
+    op.infer(plan, y);
+    return y;
+  }
+  const NormalizedRows kept{plan.temporary(out, y.rows, y.width),
+                            plan.temporary(wide_dtype(out), y.rows, 1)};
+  op.train(plan, y, kept);
+  const bool trains = tape.trainable(weights.word) || tape.trainable(weights.position) ||
+                      tape.trainable(weights.type) || tape.trainable(weights.norm.weight) ||
+                      tape.trainable(weights.norm.bias);
+  if (!trains) return y;
+  tape.recompute(
+      y, [&tape, kept, weights] { return norm_affine(tape.plan(), kept.xhat, weights.norm); });
+  tape.on_backward(y, [&tape, y, kept, op] {
+    const Value dsum = norm_backward(tape, *tape.gradient(y), kept, op.weights.norm, {}).sum;
+    emit_table_gradient(tape, dsum, op.ids.word, op.weights.word);
+    emit_table_gradient(tape, dsum, op.ids.position, op.weights.position);
+    emit_table_gradient(tape, dsum, op.ids.type, op.weights.type);
+  });
   return y;
 }
 

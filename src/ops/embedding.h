@@ -1,6 +1,7 @@
 #pragma once
 
-#include "plan/plan.h"
+#include "autograd/tape.h"
+#include "ops/layer_norm.h"
 
 namespace hone::ops {
 
@@ -8,14 +9,18 @@ struct EmbeddingWeights {
   Weight word;
   Weight position;  ///< may be absent
   Weight type;      ///< may be absent
-  Weight norm_weight;
-  Weight norm_bias;
-  float eps;
+  NormParameters norm;
 };
 
-/// y = layer_norm(word[ids] + position[positions] + type[types]); ids, positions and types are
-/// int32 [tokens, 1], each in the range of its table.
-Value embed_tokens(Plan& plan, Value ids, Value positions, Value types,
-                   const EmbeddingWeights& weights, DType out);
+/// int32 [tokens, 1] each, in the range of its table.
+struct EmbeddingIds {
+  Value word;
+  Value position;
+  Value type;
+};
+
+/// y = layer_norm(word[ids] + position[positions] + type[types]). Backward adds (+=) to the rows of
+/// the tables that were read, and to the norm's parameters.
+Value embed_tokens(Tape& tape, const EmbeddingIds& ids, const EmbeddingWeights& weights, DType out);
 
 }  // namespace hone::ops

@@ -1,24 +1,140 @@
 #include "ops/layer_norm.h"
 
 #include "kernels/cpu/layer_norm.h"
+#include "kernels/cpu/layer_norm_backward.h"
+#include "kernels/cpu/layer_norm_train.h"
+#include "ops/accumulate.h"
 #include "ops/by_dtype.h"
 #include "plan/execution.h"
 
 namespace hone::ops {
+namespace {
 
-Value layer_norm(Plan& plan, Value x, Weight weight, Weight bias, float eps, DType out) {
-  const Value y = plan.temporary(out, x.rows, x.width);
-  plan.add({"layer_norm", {x}, {y}, [=](const Frame& frame) {
-              const kernels::NormWeights norm{frame.weight<float>(weight),
-                                              frame.weight<float>(bias), eps};
-              by_dtype(x.dtype, [&]<typename In>(In) {
-                by_dtype(y.dtype, [&]<typename Out>(Out) {
-                  kernels::layer_norm<In, In, Out>(frame.data<const In>(x), nullptr, norm,
-                                                   frame.rows(x), x.width, frame.data<Out>(y), {},
-                                                   frame.pool());
+template <typename T>
+kernels::NormWeightsOf<kernels::Wide<T>> weights_of(const Frame& frame,
+                                                    const NormParameters& norm) {
+  using Parameter = kernels::Wide<T>;
+  return {frame.weight<Parameter>(norm.weight), frame.weight<Parameter>(norm.bias), norm.eps};
+}
+
+Value infer(Plan& plan, Value x, const NormParameters& norm, const LayerNormOptions& options) {
+  const Value y = plan.temporary(options.out, x.rows, x.width);
+  const Value r = options.residual.value_or(x);
+  const bool has_residual = options.residual.has_value();
+  plan.add({"layer_norm", {x, r}, {y}, [=](const Frame& frame) {
+              by_float(x.dtype, [&]<typename In>(In) {
+                by_float(r.dtype, [&]<typename Residual>(Residual) {
+                  by_float(y.dtype, [&]<typename Out>(Out) {
+                    kernels::layer_norm<In, Residual, Out>(
+                        frame.data<const In>(x),
+                        has_residual ? frame.data<const Residual>(r) : nullptr,
+                        weights_of<float>(frame, norm), frame.rows(x), x.width, frame.data<Out>(y),
+                        {}, frame.pool());
+                  });
                 });
               });
             }});
+  return y;
+}
+
+/// Calls body with (In, T) for which layer_norm_train exists: T is y's, In is T's or float.
+template <typename Body>
+void by_train_types(DType in, DType out, const Body& body) {
+  by_dtype(out, [&]<typename T>(T) {
+    if constexpr (std::is_same_v<T, bf16>) {
+      by_float(in, [&]<typename In>(In) { body(In{}, T{}); });
+    } else {
+      body(T{}, T{});
+    }
+  });
+}
+
+Value emit_train(Plan& plan, Value x, const NormParameters& norm, const LayerNormOptions& options,
+                 const NormalizedRows& kept) {
+  const Value y = plan.temporary(options.out, x.rows, x.width);
+  Step step{"layer_norm", {x}, {y, kept.xhat, kept.rstd}, [=](const Frame& frame) {
+              by_train_types(x.dtype, y.dtype, [&]<typename In, typename T>(In, T) {
+                const T* residual =
+                    options.residual ? frame.data<const T>(*options.residual) : nullptr;
+                kernels::layer_norm_train<In, T, T>(
+                    frame.data<const In>(x), residual, options.dropout.at(frame),
+                    weights_of<T>(frame, norm), frame.rows(x), x.width,
+                    {frame.data<T>(kept.xhat), frame.data<kernels::Wide<T>>(kept.rstd)},
+                    frame.data<T>(y), frame.workspace(), frame.pool());
+              });
+            }};
+  if (options.residual) step.reads.push_back(*options.residual);
+  options.dropout.add_reads(step.reads);
+  step.workspace = [width = x.width](const Extents&, int threads) {
+    return kernels::layer_norm_train_workspace(width, threads);
+  };
+  plan.add(std::move(step));
+  return y;
+}
+
+}  // namespace
+
+Value norm_affine(Plan& plan, Value xhat, const NormParameters& norm) {
+  const Value y = plan.temporary(xhat.dtype, xhat.rows, xhat.width);
+  plan.add({"norm_affine", {xhat}, {y}, [=](const Frame& frame) {
+              by_dtype(y.dtype, [&]<typename T>(T) {
+                kernels::norm_affine<T, T>(frame.data<const T>(xhat), weights_of<T>(frame, norm),
+                                           frame.rows(y), y.width, frame.data<T>(y), frame.pool());
+              });
+            }});
+  return y;
+}
+
+NormInputGradients norm_backward(Tape& tape, Value dy, const NormalizedRows& rows,
+                                 const NormParameters& norm, const DropoutSite& dropout) {
+  Plan& plan = tape.plan();
+  const Value xhat = rows.xhat;
+  const Value rstd = rows.rstd;
+  NormInputGradients out;
+  out.sum = plan.temporary(xhat.dtype, xhat.rows, xhat.width);
+  out.x = dropout.active() ? plan.temporary(xhat.dtype, xhat.rows, xhat.width) : out.sum;
+  Step step{"layer_norm_backward", {dy, xhat, rstd}, {out.sum}, [=](const Frame& frame) {
+              by_train_types(dy.dtype, xhat.dtype, [&]<typename Grad, typename T>(Grad, T) {
+                using Parameter = kernels::Wide<T>;
+                kernels::NormGradients<T> gradients{};
+                gradients.sum = frame.data<T>(out.sum);
+                gradients.x = dropout.active() ? frame.data<T>(out.x) : nullptr;
+                gradients.weight = static_cast<Parameter*>(frame.gradient(norm.weight));
+                gradients.bias = static_cast<Parameter*>(frame.gradient(norm.bias));
+                kernels::layer_norm_backward<Grad, T>(
+                    frame.data<const Grad>(dy), frame.data<const T>(xhat),
+                    frame.data<const Parameter>(rstd), frame.weight<Parameter>(norm.weight),
+                    frame.rows(xhat), xhat.width, dropout.at(frame), gradients, frame.workspace(),
+                    frame.pool());
+              });
+            }};
+  if (dropout.active()) step.writes.push_back(out.x);
+  dropout.add_reads(step.reads);
+  step.workspace = [xhat](const Extents& e, int) {
+    return kernels::layer_norm_backward_workspace(e[xhat.rows], xhat.width);
+  };
+  plan.add(std::move(step));
+  return out;
+}
+
+Value layer_norm(Tape& tape, Value x, const NormParameters& norm, const LayerNormOptions& options) {
+  if (!tape.training()) return infer(tape.plan(), x, norm, options);
+  Plan& plan = tape.plan();
+  const NormalizedRows kept{plan.temporary(options.out, x.rows, x.width),
+                            plan.temporary(wide_dtype(options.out), x.rows, 1)};
+  const Value y = emit_train(plan, x, norm, options, kept);
+  const bool residual = options.residual && tape.needs_gradient(*options.residual);
+  if (!tape.needs_gradient(x) && !residual && !tape.trainable(norm.weight) &&
+      !tape.trainable(norm.bias)) {
+    return y;
+  }
+  tape.recompute(y, [&tape, kept, norm] { return norm_affine(tape.plan(), kept.xhat, norm); });
+  tape.on_backward(y, [&tape, x, y, kept, norm, options, residual] {
+    const NormInputGradients gradients =
+        norm_backward(tape, *tape.gradient(y), kept, norm, options.dropout);
+    if (residual) accumulate(tape, *options.residual, gradients.sum);
+    if (tape.needs_gradient(x)) accumulate(tape, x, gradients.x);
+  });
   return y;
 }
 

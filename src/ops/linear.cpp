@@ -1,6 +1,8 @@
 #include "ops/linear.h"
 
 #include "kernels/cpu/gemm.h"
+#include "kernels/cpu/gemm_backward.h"
+#include "ops/activation.h"
 #include "plan/execution.h"
 
 namespace hone::ops {
@@ -11,7 +13,7 @@ struct Linear {
   Weight weight;
   Weight bias;
   Isa isa;
-  LinearOptions options;
+  kernels::Activation activation;
   Value y;
 
   kernels::PackedMatrix matrix(const void* data) const {
@@ -25,45 +27,117 @@ struct Linear {
     args.a_dtype = x.dtype;
     args.lda = x.width;
     args.b = b;
-    args.activation = options.activation;
-    if (options.residual) {
-      args.residual_dtype = options.residual->dtype;
-      args.ldr = options.residual->width;
-    }
+    args.activation = activation;
     args.c_dtype = y.dtype;
     args.ldc = y.width;
     return args;
   }
 
-  void run(const Frame& frame) const {
-    const kernels::PackedMatrix b = matrix(frame.weight(weight));
-    kernels::GemmArgs args = shape(frame.rows(x), &b);
-    args.a = frame.data<const void>(x);
-    args.bias = frame.weight<float>(bias);
-    if (options.residual) args.residual = frame.data<const void>(*options.residual);
-    args.c = frame.data<void>(y);
-    kernels::gemm(args, frame.workspace(), frame.pool());
+  double flops(const Extents& extents) const {
+    return 2.0 * static_cast<double>(extents[x.rows]) *
+           static_cast<double>(weight.rows * weight.width);
   }
 
-  size_t workspace(const Extents& extents, int threads) const {
-    const kernels::PackedMatrix b = matrix(nullptr);
-    return kernels::gemm_workspace(shape(extents[x.rows], &b), threads);
+  void emit(Plan& plan) const {
+    Step step{"linear", {x}, {y}, [op = *this](const Frame& frame) {
+                const kernels::PackedMatrix b = op.matrix(frame.weight(op.weight));
+                kernels::GemmArgs args = op.shape(frame.rows(op.x), &b);
+                args.a = frame.data<const void>(op.x);
+                args.bias = frame.weight<float>(op.bias);
+                args.c = frame.data<void>(op.y);
+                kernels::gemm(args, frame.workspace(), frame.pool());
+              }};
+    step.workspace = [op = *this](const Extents& e, int threads) {
+      const kernels::PackedMatrix b = op.matrix(nullptr);
+      return kernels::gemm_workspace(op.shape(e[op.x.rows], &b), threads);
+    };
+    step.flops = [op = *this](const Extents& e) { return op.flops(e); };
+    plan.add(std::move(step));
+  }
+
+  void emit_weight_gradient(Plan& plan, Value dy, Value input) const {
+    const auto args_of = [op = *this, dy, input](int64_t rows) {
+      kernels::WeightGradientArgs args{};
+      args.m = rows;
+      args.n = op.weight.rows;
+      args.k = op.weight.width;
+      args.isa = op.isa;
+      args.dtype = dy.dtype;
+      args.lddy = dy.width;
+      args.ldx = input.width;
+      return args;
+    };
+    Step step{"linear_weight_gradient", {dy, input}, {}, [=, op = *this](const Frame& frame) {
+                kernels::WeightGradientArgs args = args_of(frame.rows(dy));
+                args.dy = frame.data<const void>(dy);
+                args.x = frame.data<const void>(input);
+                args.dw = frame.gradient(op.weight);
+                args.dbias = frame.gradient(op.bias);
+                kernels::gemm_weight_gradient(args, frame.workspace(), frame.pool());
+              }};
+    step.workspace = [=](const Extents& e, int threads) {
+      return kernels::gemm_weight_gradient_workspace(args_of(e[dy.rows]), threads);
+    };
+    step.flops = [op = *this](const Extents& e) { return op.flops(e); };
+    plan.add(std::move(step));
+  }
+
+  /// The gradient of x: what there was and dy weight.
+  Value emit_input_gradient(Plan& plan, Value dy, std::optional<Value> before) const {
+    const Value dx = plan.temporary(x.dtype, x.rows, x.width);
+    const auto args_of = [op = *this, dy, dx, before](int64_t rows,
+                                                      const kernels::PackedMatrix* w) {
+      kernels::InputGradientArgs args{};
+      args.m = rows;
+      args.lddy = dy.width;
+      args.w = w;
+      if (before) {
+        args.add_dtype = before->dtype;
+        args.ldadd = before->width;
+      }
+      args.dx_dtype = dx.dtype;
+      args.lddx = dx.width;
+      return args;
+    };
+    Step step{"linear_input_gradient", {dy}, {dx}, [=, op = *this](const Frame& frame) {
+                const kernels::PackedMatrix w = op.matrix(frame.weight(op.weight));
+                kernels::InputGradientArgs args = args_of(frame.rows(dy), &w);
+                args.dy = frame.data<const void>(dy);
+                if (before) args.add = frame.data<const void>(*before);
+                args.dx = frame.data<void>(dx);
+                kernels::gemm_input_gradient(args, frame.workspace(), frame.pool());
+              }};
+    if (before) step.reads.push_back(*before);
+    step.workspace = [=, op = *this](const Extents& e, int threads) {
+      const kernels::PackedMatrix w = op.matrix(nullptr);
+      return kernels::gemm_input_gradient_workspace(args_of(e[dy.rows], &w), threads);
+    };
+    step.flops = [op = *this](const Extents& e) { return op.flops(e); };
+    plan.add(std::move(step));
+    return dx;
   }
 };
 
 }  // namespace
 
-Value linear(Plan& plan, Value x, Weight weight, Weight bias, Isa isa,
+Value linear(Tape& tape, Value x, Weight weight, Weight bias, Isa isa,
              const LinearOptions& options) {
-  const Value y = plan.temporary(options.out, x.rows, weight.rows);
-  const Linear op{x, weight, bias, isa, options, y};
-  Step step{"linear", {x}, {y}, [op](const Frame& frame) { op.run(frame); }};
-  if (options.residual) step.reads.push_back(*options.residual);
-  step.workspace = [op](const Extents& e, int threads) { return op.workspace(e, threads); };
-  step.flops = [x, weight](const Extents& e) {
-    return 2.0 * static_cast<double>(e[x.rows]) * static_cast<double>(weight.rows * weight.width);
-  };
-  plan.add(std::move(step));
+  if (tape.training() && options.activation != kernels::Activation::none) {
+    const Value z = linear(tape, x, weight, bias, isa, {.out = options.out});
+    return activate(tape, z, options.activation);
+  }
+  const Value y = tape.plan().temporary(options.out, x.rows, weight.rows);
+  const Linear op{x, weight, bias, isa, options.activation, y};
+  op.emit(tape.plan());
+  const bool weights = tape.trainable(weight) || tape.trainable(bias);
+  if (!weights && !tape.needs_gradient(x)) return y;
+  tape.on_backward(y, [&tape, op, weights] {
+    const Value dy = *tape.gradient(op.y);
+    if (weights) op.emit_weight_gradient(tape.plan(), dy, tape.saved(op.x));
+    if (tape.needs_gradient(op.x)) {
+      tape.set_gradient(op.x, op.emit_input_gradient(tape.plan(), dy, tape.gradient(op.x)));
+    }
+  });
   return y;
 }
 

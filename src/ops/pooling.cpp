@@ -2,35 +2,17 @@
 
 #include <array>
 
+#include "kernels/cpu/embedding_backward.h"
 #include "kernels/cpu/pooling.h"
 #include "kernels/cpu/rows.h"
+#include "ops/accumulate.h"
+#include "ops/by_dtype.h"
 #include "plan/execution.h"
 
 namespace hone::ops {
+namespace {
 
-Value pool(Plan& plan, Value x, Value offsets, Pooling pooling) {
-  static constexpr std::array kKernel = {kernels::Pooling::first, kernels::Pooling::mean,
-                                         kernels::Pooling::max};
-  const Value y = plan.temporary(DType::f32, Axis::sequences, x.width);
-  plan.add({"pooling", {x, offsets}, {y}, [=](const Frame& frame) {
-              kernels::pool_sequences<float>(kKernel[static_cast<size_t>(pooling)],
-                                             frame.data<const float>(x),
-                                             frame.data<const int32_t>(offsets), frame.rows(y),
-                                             x.width, frame.data<float>(y), frame.pool());
-            }});
-  return y;
-}
-
-Value normalize_rows(Plan& plan, Value x) {
-  const Value y = plan.temporary(DType::f32, x.rows, x.width);
-  plan.add({"normalize", {x}, {y}, [=](const Frame& frame) {
-              kernels::l2_normalize(frame.data<const float>(x), frame.rows(x), x.width,
-                                    frame.data<float>(y), frame.pool());
-            }});
-  return y;
-}
-
-Value gather_rows(Plan& plan, Value x, Value indices) {
+Value emit_gather(Plan& plan, Value x, Value indices) {
   const Value y = plan.temporary(x.dtype, indices.rows, x.width);
   const auto row_bytes = x.width * static_cast<int64_t>(dtype_size(x.dtype));
   plan.add({"gather", {x, indices}, {y}, [=](const Frame& frame) {
@@ -38,6 +20,54 @@ Value gather_rows(Plan& plan, Value x, Value indices) {
                                    frame.data<const int32_t>(indices), frame.rows(indices),
                                    row_bytes, frame.data<void>(y), frame.pool());
             }});
+  return y;
+}
+
+/// Zeros, but dy at the indices.
+Value emit_scatter(Plan& plan, Value dy, Value x, Value indices) {
+  const Value dx = plan.temporary(dy.dtype, x.rows, x.width);
+  plan.add({"scatter", {dy, indices}, {dx}, [=](const Frame& frame) {
+              by_dtype(dy.dtype, [&]<typename T>(T) {
+                kernels::scatter_rows<T>(
+                    frame.data<const T>(dy), frame.data<const int32_t>(indices), frame.rows(dy),
+                    frame.rows(dx), dx.width, true, frame.data<T>(dx), frame.pool());
+              });
+            }});
+  return dx;
+}
+
+}  // namespace
+
+Value pool(Tape& tape, Value x, Value offsets, Pooling pooling) {
+  static constexpr std::array kKernel = {kernels::Pooling::first, kernels::Pooling::mean,
+                                         kernels::Pooling::max};
+  const Value y = tape.plan().temporary(DType::f32, Axis::sequences, x.width);
+  tape.plan().add({"pooling", {x, offsets}, {y}, [=](const Frame& frame) {
+                     kernels::pool_sequences<float>(
+                         kKernel[static_cast<size_t>(pooling)], frame.data<const float>(x),
+                         frame.data<const int32_t>(offsets), frame.rows(y), x.width,
+                         frame.data<float>(y), frame.pool());
+                   }});
+  return y;
+}
+
+Value normalize_rows(Tape& tape, Value x) {
+  const Value y = tape.plan().temporary(DType::f32, x.rows, x.width);
+  tape.plan().add({"normalize", {x}, {y}, [=](const Frame& frame) {
+                     kernels::l2_normalize(frame.data<const float>(x), frame.rows(x), x.width,
+                                           frame.data<float>(y), frame.pool());
+                   }});
+  return y;
+}
+
+Value gather_rows(Tape& tape, Value x, Value indices) {
+  const Value y = emit_gather(tape.plan(), x, indices);
+  if (!tape.needs_gradient(x)) return y;
+  tape.recompute(y,
+                 [&tape, x, indices] { return emit_gather(tape.plan(), tape.saved(x), indices); });
+  tape.on_backward(y, [&tape, x, y, indices] {
+    accumulate(tape, x, emit_scatter(tape.plan(), *tape.gradient(y), x, indices));
+  });
   return y;
 }
 

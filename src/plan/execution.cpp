@@ -6,10 +6,12 @@
 
 namespace hone {
 
-Execution::Execution(const Plan& plan, std::span<const void* const> weights, ThreadPool& pool)
+Execution::Execution(const Plan& plan, std::span<const void* const> weights,
+                     std::span<void* const> gradients, ThreadPool& pool)
     : plan_(plan) {
   frame_.arrays_.assign(plan.entries_.size(), nullptr);
   frame_.weights_ = weights;
+  frame_.gradients_ = gradients;
   frame_.pool_ = &pool;
 }
 

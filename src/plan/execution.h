@@ -26,6 +26,11 @@ class Frame {
   const T* weight(const Weight& slot) const {
     return static_cast<const T*>(weight(slot));
   }
+  /// Where a weight's gradient is added up; null where it is frozen, or nothing is trained.
+  void* gradient(const Weight& weight) const {
+    return weight.present() && !gradients_.empty() ? gradients_[static_cast<size_t>(weight.slot)]
+                                                   : nullptr;
+  }
   void* workspace() const { return workspace_; }
   ThreadPool& pool() const { return *pool_; }
   const Extents& extents() const { return extents_; }
@@ -34,6 +39,7 @@ class Frame {
   friend class Execution;
   std::vector<void*> arrays_;
   std::span<const void* const> weights_;
+  std::span<void* const> gradients_;
   void* workspace_ = nullptr;
   ThreadPool* pool_ = nullptr;
   Extents extents_;
@@ -48,10 +54,14 @@ struct OpTime {
 };
 
 /// Runs a plan over one arena that grows to the largest batch seen. Not for two threads at once.
-/// The plan, the weights and the pool must outlive it.
+/// The plan, the weights, their gradients and the pool must outlive it.
 class Execution {
  public:
-  Execution(const Plan& plan, std::span<const void* const> weights, ThreadPool& pool);
+  Execution(const Plan& plan, std::span<const void* const> weights, ThreadPool& pool)
+      : Execution(plan, weights, {}, pool) {}
+  /// `gradients`: one a weight slot, null where it is frozen.
+  Execution(const Plan& plan, std::span<const void* const> weights,
+            std::span<void* const> gradients, ThreadPool& pool);
 
   /// Lays out memory for these extents; cheap where they are those of the last run.
   void resize(const Extents& extents);

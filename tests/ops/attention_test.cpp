@@ -73,6 +73,7 @@ TEST_P(Attention, AttendsWithinEachSequence) {
     const Buffer kv_stored = stored(kv, c.dtype);
     on_every_isa([&](Isa, const std::string& name) {
       Plan plan;
+      Tape tape(plan);
       AttentionInputs in;
       in.q = plan.input(c.dtype, Axis::reads, hidden);
       in.kv = plan.input(c.dtype, Axis::tokens, 2 * hidden);
@@ -80,7 +81,7 @@ TEST_P(Attention, AttendsWithinEachSequence) {
       in.offsets = plan.input(DType::i32, Axis::sequences, 1);
       in.q_places = plan.input(DType::i32, Axis::reads, 1);
       in.heads = c.heads;
-      const Value y = attention(plan, in);
+      const Value y = attention(tape, in);
       plan.keep(y);
       ThreadPool pool(2);
       Execution execution(plan, {}, pool);

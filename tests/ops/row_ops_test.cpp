@@ -51,9 +51,11 @@ TEST_P(RowOps, LayerNorm) {
     for (const DType out : {DType::f32, DType::bf16}) {
       const std::vector<const void*> weights = {weight.data(), bias.data()};
       Plan plan;
+      Tape tape(plan);
       const Value in = plan.input(c.dtype, Axis::tokens, c.width);
-      const Value y = layer_norm(plan, in, {0, DType::f32, 1, c.width}, {1, DType::f32, 1, c.width},
-                                 1e-3f, out);
+      const Value y =
+          layer_norm(tape, in, {{0, DType::f32, 1, c.width}, {1, DType::f32, 1, c.width}, 1e-3f},
+                     {.out = out});
       plan.keep(y);
       ThreadPool pool(2);
       Execution execution(plan, weights, pool);
@@ -94,17 +96,17 @@ TEST_P(RowOps, EmbeddingSumsItsTablesAndNormalises) {
     const std::vector<const void*> weights = {stored_words.data(), stored_positions.data(),
                                               stored_types.data(), weight.data(), bias.data()};
     Plan plan;
+    Tape tape(plan);
     const Value in = plan.input(DType::i32, Axis::tokens, 1);
     const Value place = plan.input(DType::i32, Axis::tokens, 1);
     const Value kind = plan.input(DType::i32, Axis::tokens, 1);
-    const Value y = embed_tokens(plan, in, place, kind,
-                                 {.word = {0, c.dtype, kWords, c.width},
-                                  .position = {1, c.dtype, kPositions, c.width},
-                                  .type = {2, c.dtype, kTypes, c.width},
-                                  .norm_weight = {3, DType::f32, 1, c.width},
-                                  .norm_bias = {4, DType::f32, 1, c.width},
-                                  .eps = 1e-3f},
-                                 c.dtype);
+    const Value y =
+        embed_tokens(tape, {in, place, kind},
+                     {.word = {0, c.dtype, kWords, c.width},
+                      .position = {1, c.dtype, kPositions, c.width},
+                      .type = {2, c.dtype, kTypes, c.width},
+                      .norm = {{3, DType::f32, 1, c.width}, {4, DType::f32, 1, c.width}, 1e-3f}},
+                     c.dtype);
     plan.keep(y);
     ThreadPool pool(2);
     Execution execution(plan, weights, pool);
@@ -134,9 +136,10 @@ TEST_P(RowOps, GatherPicksRows) {
     wanted.insert(wanted.end(), row, row + c.width);
   }
   Plan plan;
+  Tape tape(plan);
   const Value in = plan.input(c.dtype, Axis::tokens, c.width);
   const Value index = plan.input(DType::i32, Axis::reads, 1);
-  const Value y = gather_rows(plan, in, index);
+  const Value y = gather_rows(tape, in, index);
   plan.keep(y);
   ThreadPool pool(2);
   Execution execution(plan, {}, pool);
@@ -176,9 +179,10 @@ TEST(Pooling, FirstMeanMaxAndUnitLength) {
         for (const double v : row) wanted.push_back(v / std::sqrt(length));
       }
       Plan plan;
+      Tape tape(plan);
       const Value in = plan.input(DType::f32, Axis::tokens, kWidth);
       const Value where = plan.input(DType::i32, Axis::sequences, 1);
-      const Value y = normalize_rows(plan, pool(plan, in, where, pooling));
+      const Value y = normalize_rows(tape, pool(tape, in, where, pooling));
       plan.keep(y);
       ThreadPool threads(2);
       Execution execution(plan, {}, threads);

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "plan/plan.h"
+
+namespace hone {
+
+/// Records a plan's forward steps and, for training, emits its backward steps behind them into the
+/// same list. Knows no op: ops hand it closures. The tape lives while a plan is recorded and is
+/// gone when the plan runs.
+///
+/// An op adds its forward step to plan(). For training it also says with on_backward() how its
+/// gradient is emitted, and, where its output is cheap to compute again, says so with
+/// recompute(): memory then holds its input alone until the backward pass.
+class Tape {
+ public:
+  /// For inference: nothing is kept for a backward pass.
+  explicit Tape(Plan& plan) : plan_(plan) {}
+  /// For training; `trainable` says of each weight slot whether it gets a gradient.
+  Tape(Plan& plan, std::vector<bool> trainable)
+      : plan_(plan), training_(true), trainable_(std::move(trainable)) {}
+  Tape(const Tape&) = delete;
+  Tape& operator=(const Tape&) = delete;
+
+  Plan& plan() { return plan_; }
+  bool training() const { return training_; }
+  bool trainable(const Weight& weight) const;
+  /// Whether a gradient of `value` leads to a trainable weight.
+  bool needs_gradient(Value value) const;
+
+  /// `emit` is called by backward(), last registered first, if something contributed to the
+  /// gradient of `output`. From now on `output` needs a gradient.
+  void on_backward(Value output, std::function<void()> emit);
+  /// `emit` adds steps that compute `output` once more and returns the new value.
+  void recompute(Value output, std::function<Value()> emit);
+  /// For a backward emitter that reads a forward value: the value itself, or a copy of it, emitted
+  /// once for all readers, where it can be recomputed.
+  Value saved(Value value);
+
+  /// The gradient so far; empty where nothing contributed.
+  std::optional<Value> gradient(Value value) const;
+  /// Makes `gradient` the gradient of `value`, replacing what there was: who adds to one reads it
+  /// first. The loss sets that of the logits.
+  void set_gradient(Value value, Value gradient);
+
+  /// Emits all backward steps.
+  void backward();
+
+ private:
+  struct Entry {
+    Value output;
+    std::function<void()> emit;
+  };
+  struct State {
+    bool needs_gradient = false;
+    std::optional<Value> gradient;
+    std::function<Value()> recompute;
+    std::optional<Value> restored;
+  };
+  State& state(Value value);
+
+  Plan& plan_;
+  bool training_ = false;
+  std::vector<bool> trainable_;
+  std::vector<Entry> entries_;
+  std::vector<State> states_;  ///< by value
+};
+
+}  // namespace hone

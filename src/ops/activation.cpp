@@ -1,0 +1,48 @@
+#include "ops/activation.h"
+
+#include "kernels/cpu/activation_backward.h"
+#include "ops/accumulate.h"
+#include "ops/by_dtype.h"
+#include "plan/execution.h"
+
+namespace hone::ops {
+namespace {
+
+Value emit(Plan& plan, Value x, kernels::Activation activation) {
+  const Value y = plan.temporary(x.dtype, x.rows, x.width);
+  plan.add({"activation", {x}, {y}, [=](const Frame& frame) {
+              by_dtype(x.dtype, [&]<typename T>(T) {
+                kernels::activate<T>(activation, frame.data<const T>(x), frame.rows(x) * x.width,
+                                     frame.data<T>(y), frame.pool());
+              });
+            }});
+  return y;
+}
+
+Value emit_backward(Plan& plan, Value dy, Value x, kernels::Activation activation) {
+  const Value dx = plan.temporary(x.dtype, x.rows, x.width);
+  plan.add({"activation_backward", {dy, x}, {dx}, [=](const Frame& frame) {
+              by_dtype(x.dtype, [&]<typename T>(T) {
+                kernels::activation_backward<T>(activation, frame.data<const T>(dy),
+                                                frame.data<const T>(x), frame.rows(x) * x.width,
+                                                frame.data<T>(dx), nullptr, frame.pool());
+              });
+            }});
+  return dx;
+}
+
+}  // namespace
+
+Value activate(Tape& tape, Value x, kernels::Activation activation) {
+  const Value y = emit(tape.plan(), x, activation);
+  if (!tape.needs_gradient(x)) return y;
+  tape.recompute(y,
+                 [&tape, x, activation] { return emit(tape.plan(), tape.saved(x), activation); });
+  tape.on_backward(y, [&tape, x, y, activation] {
+    const Value dx = emit_backward(tape.plan(), *tape.gradient(y), tape.saved(x), activation);
+    accumulate(tape, x, dx);
+  });
+  return y;
+}
+
+}  // namespace hone::ops

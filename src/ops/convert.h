@@ -1,0 +1,11 @@
+#pragma once
+
+#include "autograd/tape.h"
+
+namespace hone::ops {
+
+/// x in another of fp32 and bf16; x itself where it is in it already. The gradient goes back in x's
+/// dtype.
+Value convert(Tape& tape, Value x, DType dtype);
+
+}  // namespace hone::ops

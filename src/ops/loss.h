@@ -1,0 +1,28 @@
+#pragma once
+
+#include "autograd/tape.h"
+
+namespace hone::ops {
+
+enum class LossKind { cross_entropy, squared_error, binary_cross_entropy };
+
+struct LossOptions {
+  LossKind kind = LossKind::cross_entropy;
+  float label_smoothing = 0;
+  std::vector<float> class_weights = {};     ///< cross-entropy; empty: all 1
+  std::vector<float> positive_weights = {};  ///< binary cross-entropy; empty: all 1
+};
+
+struct LossInputs {
+  Value logits;  ///< fp32 [sequences, classes]
+  /// int32 [sequences, 1] classes for cross-entropy; else fp32 [sequences, classes] targets.
+  Value labels;
+  /// fp64 [1, 2]: what the sum of losses is divided by (the samples of the global batch, or the sum
+  /// of their class weights), and by what the gradient is multiplied (loss scaling).
+  Value scale;
+};
+
+/// The batch's share of the mean loss, fp64 [1, 1]; sets (=) the gradient of the logits.
+Value loss(Tape& tape, const LossInputs& inputs, const LossOptions& options);
+
+}  // namespace hone::ops

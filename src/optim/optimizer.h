@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "device/memory.h"
+#include "kernels/cpu/adamw.h"
+#include "nn/parameters.h"
+
+namespace hone::optim {
+
+enum class OptimizerKind { adamw, sgd };
+
+struct OptimizerOptions {
+  OptimizerKind kind = OptimizerKind::adamw;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double eps = 1e-8;
+  double momentum = 0;  ///< of SGD
+  double weight_decay = 0;
+  double max_grad_norm = 1;  ///< 0: no clipping
+};
+
+struct StepReport {
+  double grad_norm = 0;  ///< before clipping, without the loss scale
+  bool skipped = false;  ///< a gradient was not finite: nothing was changed but the gradients, to 0
+};
+
+/// Gradients and moments of a parameter set in fp32, each one flat array laid out as the set's own
+/// arena; a step is one pass over all of them. Biases and norms are not decayed, as Trainer groups
+/// them. The parameters must be allocated, in fp32, and outlive this.
+class Optimizer {
+ public:
+  /// `trainable`: by slot.
+  Optimizer(nn::Parameters& parameters, std::vector<bool> trainable,
+            const OptimizerOptions& options);
+
+  /// By slot, where a backward pass adds; null where a slot is frozen.
+  const std::vector<void*>& gradients() const { return gradient_pointers_; }
+  /// Clips, updates, and sets the gradients to 0. `loss_scale` is divided out first.
+  StepReport step(double learning_rate, ThreadPool& pool, double loss_scale = 1);
+
+  int64_t steps() const { return steps_; }
+  const std::vector<bool>& trainable() const { return trainable_; }
+
+ private:
+  nn::Parameters& parameters_;
+  std::vector<bool> trainable_;
+  OptimizerOptions options_;
+  std::vector<kernels::ParameterRange> ranges_;
+  Buffer gradients_;
+  Buffer first_moment_;   ///< SGD's momentum
+  Buffer second_moment_;  ///< AdamW alone
+  Buffer scratch_;
+  std::vector<void*> gradient_pointers_;
+  int64_t steps_ = 0;
+};
+
+}  // namespace hone::optim

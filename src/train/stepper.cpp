@@ -1,0 +1,27 @@
+#include "train/stepper.h"
+
+namespace hone::train {
+
+Stepper::Stepper(models::Encoder& encoder, const ops::LossOptions& loss,
+                 optim::Optimizer& optimizer, ThreadPool& pool)
+    : step_(encoder.record_training(loss, optimizer.trainable())),
+      execution_(step_.plan, encoder.parameters().pointers(), optimizer.gradients(), pool) {}
+
+double Stepper::accumulate(const models::Batch& batch, const Labels& labels,
+                           const StepState& state) {
+  random_[0] = static_cast<int64_t>(state.seed);
+  random_[1] = state.step;
+  scale_[0] = state.count;
+  scale_[1] = state.loss_scale;
+  execution_.resize(batch.extents());
+  batch.bind(step_.inputs, execution_);
+  execution_.bind(step_.inputs.packing.random, random_);
+  execution_.bind(step_.scale, scale_);
+  execution_.bind(step_.labels, labels.targets.empty()
+                                    ? static_cast<const void*>(labels.classes.data())
+                                    : labels.targets.data());
+  execution_.run();
+  return *execution_.output<double>(step_.loss);
+}
+
+}  // namespace hone::train

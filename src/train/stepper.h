@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "models/batch.h"
+#include "models/encoder.h"
+#include "optim/optimizer.h"
+#include "plan/execution.h"
+
+namespace hone::train {
+
+/// The labels of a batch, in the order of its sequences: classes for cross-entropy, else one fp32
+/// target for each logit.
+struct Labels {
+  std::vector<int32_t> classes;
+  std::vector<float> targets;
+};
+
+/// What a step's random choices and its normalisation depend on.
+struct StepState {
+  uint64_t seed = 0;
+  int64_t step = 0;
+  double count = 1;       ///< what the sum of losses is divided by: samples of the global batch
+  double loss_scale = 1;  ///< of the gradients alone
+};
+
+/// Runs forward and backward passes of one model over batches of any shape.
+class Stepper {
+ public:
+  /// All must outlive this. Gradients are added up in the optimiser's arrays.
+  Stepper(models::Encoder& encoder, const ops::LossOptions& loss, optim::Optimizer& optimizer,
+          ThreadPool& pool);
+
+  /// Adds the batch's gradients; gives its share of the mean loss.
+  double accumulate(const models::Batch& batch, const Labels& labels, const StepState& state);
+  /// Of the last batch: fp32 [sequences, labels].
+  const float* logits() const { return execution_.output<float>(step_.logits); }
+  Execution& execution() { return execution_; }
+
+ private:
+  models::TrainingStep step_;
+  Execution execution_;
+  int64_t random_[2] = {};
+  double scale_[2] = {};
+};
+
+}  // namespace hone::train
