@@ -1,10 +1,12 @@
 """What the scripts that compare hone's tokenizers with `tokenizers` share."""
+import gc
 import lzma
 import os
 import struct
 import subprocess
 from pathlib import Path
 
+gc.disable()  # millions of small tuples and no cycles: collecting would take most of the time
 os.environ.setdefault("RUST_BACKTRACE", "0")
 ROOT = Path(__file__).resolve().parent.parent.parent
 DATA = Path(os.environ.get("HONE_DATA", ROOT.parent / "shared" / "data"))

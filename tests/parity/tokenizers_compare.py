@@ -49,7 +49,7 @@ def default_tokenizers(scratch):
 
 
 def compare(path, tokenizer, name, inputs, flags=(), special=True):
-    bad, step = 0, 5000
+    bad, step = 0, 2000
     for at in range(0, len(inputs), step):
         part = inputs[at:at + step]
         bad += differences(part, run_driver(path, part, flags), reference(tokenizer, part, special))
