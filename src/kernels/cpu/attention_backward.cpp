@@ -135,6 +135,7 @@ void AttendBackward(const BackwardTask<T>& task, const BackwardTiles& tiles, flo
     StoreGradients(tiles, scratch.dk, count, task.gradient(args.dk, row), args.dk.stride);
     StoreGradients(tiles, scratch.dv, count, task.gradient(args.dv, row), args.dv.stride);
   }
+  if (task.queries == 0) return;
   StoreGradients(tiles, scratch.dq, task.queries, task.gradient(args.dq, task.first_query),
                  args.dq.stride);
 }

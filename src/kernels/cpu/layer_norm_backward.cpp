@@ -200,6 +200,7 @@ template <typename Grad, typename T>
 void layer_norm_backward(const Grad* dy, const T* xhat, const Wide<T>* rstd, const Wide<T>* weight,
                          int64_t rows, int64_t width, const Dropout& dropout,
                          NormGradients<T> gradients, void* workspace, ThreadPool& pool) {
+  if (rows == 0) return;
   if constexpr (std::is_same_v<T, double>) {
     backward_f64(dy, xhat, rstd, weight, rows, width, dropout, gradients);
   } else {
@@ -224,6 +225,7 @@ void layer_norm_backward(const Grad* dy, const T* xhat, const Wide<T>* rstd, con
 template <typename T>
 void add_column_sums(const T* x, int64_t stride, int64_t rows, int64_t width, Wide<T>* out,
                      void* workspace, ThreadPool& pool) {
+  if (rows == 0) return;
   if constexpr (std::is_same_v<T, double>) {
     for (int64_t row = 0; row < rows; ++row) {
       for (int64_t i = 0; i < width; ++i) out[i] += x[row * stride + i];
