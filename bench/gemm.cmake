@@ -6,7 +6,7 @@ if(NOT DNNL OR NOT DNNL_INCLUDE OR NOT OpenMP_CXX_FOUND)
   message(STATUS "gemm_bench: skipped, oneDNN (libdnnl-dev) or OpenMP not found")
   return()
 endif()
-add_executable(gemm_bench gemm_bench.cpp gemm_cases.cpp gemm_onednn.cpp gemm_peak.cpp)
+add_executable(gemm_bench gemm_bench.cpp gemm_cases.cpp gemm_onednn.cpp)
 target_include_directories(gemm_bench PRIVATE ${DNNL_INCLUDE})
 target_link_libraries(gemm_bench PRIVATE hone_kernels_cpu ${DNNL} OpenMP::OpenMP_CXX)
 

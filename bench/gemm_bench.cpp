@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "gemm_cases.h"
+#include "kernels/cpu/peak.h"
 
 namespace hone::bench {
 namespace {
@@ -243,7 +244,7 @@ std::vector<Row> run(const Options& options, Isa isa) {
   for (DType dtype : options.dtypes) {
     for (int64_t threads : options.threads) {
       ThreadPool pool(static_cast<int>(threads));
-      const double peak = measured_peak(isa, dtype, pool);
+      const double peak = kernels::measured_peak(isa, dtype, pool);
       fmt::print("# {} threads {} measured peak {:.0f} GFLOP/s\n", dtype_name(dtype), threads,
                  peak);
       for (const auto& [n, k] : options.shapes) {

@@ -51,7 +51,4 @@ std::unique_ptr<Product> make_onednn(const Case& c, const Inputs& inputs);
 /// Before the first primitive: no AMX where its palettes cannot be asked for, and not above `isa`.
 void cap_onednn(Isa isa);
 
-/// GFLOP/s of multiply-adds on registers alone, on all of the pool.
-double measured_peak(Isa isa, DType dtype, ThreadPool& pool);
-
 }  // namespace hone::bench

@@ -152,7 +152,7 @@ BenchResult run_bench_case(const std::string& name, const BenchOptions& options)
   };
   round();
   const Stopwatch total;
-  while (rounds.size() < 5 || total.seconds() < options.seconds) rounds.push_back(round());
+  while (rounds.size() < 3 || total.seconds() < options.seconds) rounds.push_back(round());
   std::sort(rounds.begin(), rounds.end());
 
   double flops = 0;

@@ -11,7 +11,7 @@ namespace hone::infer {
 struct BenchOptions {
   DType dtype = DType::f32;
   int threads = 0;     ///< 0: the cores that the process may use
-  double seconds = 3;  ///< of timed rounds, at least five of them
+  double seconds = 3;  ///< of timed rounds, at least three of them
   /// Token counts of the sentences of an `-sst2-` case, in file order; none: drawn from a fixed
   /// distribution like SST-2's.
   std::vector<int64_t> lengths;
