@@ -57,7 +57,7 @@ void TokenStore::read_footer() {
   }
   if (footer.samples == 0) damaged("samples", "none");
   if (footer.truncated > footer.samples) damaged("cut samples", "more than samples");
-  if (footer.labels > INT32_MAX) damaged("labels", "too many");
+  if (footer.labels > kMostLabels) damaged("labels", "too many");
   tokens_ = static_cast<int64_t>(footer.tokens);
   truncated_ = static_cast<int64_t>(footer.truncated);
   label_count_ = static_cast<int64_t>(footer.labels);

@@ -19,6 +19,10 @@ class Builder {
  public:
   Builder(const std::string& path, const Hash128& key, const TokenStoreRecipe& recipe)
       : out_(path), recipe_(recipe), map_(recipe.task_labels, recipe.labels.names) {
+    if (recipe.labels.names.size() > kMostLabels) {
+      fail(ErrorKind::unsupported, "{}: {} labels, more than {}", path, recipe.labels.names.size(),
+           kMostLabels);
+    }
     Header header;
     header.kind = static_cast<uint32_t>(recipe.labels.kind);
     header.key = key;

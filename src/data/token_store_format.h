@@ -11,6 +11,8 @@ namespace hone::data::store_format {
 
 inline constexpr std::array<char, 8> kMagic = {'H', 'O', 'N', 'E', 'T', 'O', 'K', 'S'};
 inline constexpr uint32_t kVersion = 1;
+/// No file size bounds the number of classes, and label_counts() allocates for each.
+inline constexpr uint64_t kMostLabels = uint64_t{1} << 20;
 inline constexpr uint64_t kTokenBytes = sizeof(int32_t) + sizeof(uint8_t);
 
 struct Header {

@@ -184,8 +184,10 @@ TEST_F(StoreTest, LiesWithARightHash) {
             "samples: more than the file holds");
   EXPECT_EQ(complaint(LabelKind::none, tokens + ints({3}), {1, 2, 0, 0, {}}),
             "size: not that of its samples and tokens");
-  EXPECT_EQ(complaint(LabelKind::none, tokens + ints({3}), {1, 3, 0, uint64_t{1} << 60, {}}),
-            "labels: too many");
+  for (const uint64_t labels : {(uint64_t{1} << 20) + 1, uint64_t{1} << 60}) {
+    EXPECT_EQ(complaint(LabelKind::classes, tokens + ints({3, 0}), {1, 3, 0, labels, {}}),
+              "labels: too many");
+  }
   EXPECT_EQ(complaint(LabelKind::flags, tokens + ints({3}), {1, 3, 0, UINT64_MAX - 3, {}}),
             "samples: more than the file holds");
   for (const int32_t id : {2, -1}) {
