@@ -44,7 +44,7 @@ test-tsan: setup ## all tests under the thread sanitizer
 fuzz: test-asan ## longer fuzzing: FUZZ_SECONDS=600 make fuzz
 
 bench: build ## time hone, and the peers that $(PYTHON) has, into bench/results
-	@$(BUILD)/gemm_bench
+	@$(BUILD)/gemm_bench --out bench/results
 	@$(PYTHON) bench/run.py
 
 parity: build ## compare a model folder with transformers: make parity MODEL=DIR (needs the Python package)

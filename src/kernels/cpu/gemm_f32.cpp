@@ -227,11 +227,22 @@ HWY_AFTER_NAMESPACE();
 namespace hone::kernels {
 
 #if HWY_ARCH_X86
+namespace {
+
+/// Zen 4 fetches the next panel by itself as well as by hand; a Sapphire Rapids guest ran
+/// BERT-base at 128 tokens 15% faster, at 32 tokens 5% faster, with the lines asked for.
+GemmKernel tuned(GemmKernel kernel) {
+  kernel.fetches_ahead |= cpu_info().vendor == "GenuineIntel";
+  return kernel;
+}
+
+}  // namespace
+
 const GemmKernel* gemm_f32_kernel(Isa isa, DType dtype) {
-  if (dtype == DType::bf16) {
-    return isa >= Isa::avx512 ? &N_AVX3::kWidenKernel : &N_AVX2::kWidenKernel;
-  }
-  return isa >= Isa::avx512 ? &N_AVX3::kF32Kernel : &N_AVX2::kF32Kernel;
+  static const GemmKernel f32 = tuned(N_AVX3::kF32Kernel);
+  static const GemmKernel widen = tuned(N_AVX3::kWidenKernel);
+  if (dtype == DType::bf16) return isa >= Isa::avx512 ? &widen : &N_AVX2::kWidenKernel;
+  return isa >= Isa::avx512 ? &f32 : &N_AVX2::kF32Kernel;
 }
 GemmFinish gemm_finish(Isa isa) { return isa >= Isa::avx512 ? &N_AVX3::Finish : &N_AVX2::Finish; }
 #else
