@@ -26,8 +26,8 @@ class Loader {
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
 
-  /// The next batch; false behind the last. What `batch` held is storage for later ones. The
-  /// exception of a worker is thrown in the place of its batch, and by every call after it.
+  /// The next batch; false behind the last. What `batch` held is storage for later ones. A
+  /// worker's exception is thrown in the place of its batch; the loader is of no use after it.
   bool next(PackedBatch& batch);
 
   /// Spent in next() in all, waiting for a batch or making it.
