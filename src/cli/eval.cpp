@@ -83,7 +83,7 @@ std::vector<Part> open_parts(const EvalOptions& options, const data::Task* task)
   add_file(options.test_file, "test");
   if (!parts.empty()) return parts;
   if (!task) fail(ErrorKind::usage, "eval: expected --task_name, --validation_file or --test_file");
-  if (options.data.empty()) {
+  if (options.data.empty() && task->layout != data::TaskLayout::reviews) {
     fail(ErrorKind::usage, "--data: missing; the folder that has {}'s files", task->name);
   }
   const std::vector<std::string> splits =

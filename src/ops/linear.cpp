@@ -85,8 +85,7 @@ struct Linear {
   /// The gradient of x: what there was and dy weight.
   Value emit_input_gradient(Plan& plan, Value dy, std::optional<Value> before) const {
     const Value dx = plan.temporary(x.dtype, x.rows, x.width);
-    const auto args_of = [op = *this, dy, dx, before](int64_t rows,
-                                                      const kernels::PackedMatrix* w) {
+    const auto args_of = [dy, dx, before](int64_t rows, const kernels::PackedMatrix* w) {
       kernels::InputGradientArgs args{};
       args.m = rows;
       args.lddy = dy.width;

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 
 #include "base/error.h"
 #include "base/utf8.h"
@@ -169,15 +168,13 @@ TEST(Bpe, AllLengthsAgree) {
   }
 }
 
+// A quadratic pass would outlast the test's time limit by hours.
 TEST(Bpe, MegabyteWord) {
   const Bpe bpe = byte_bpe();
   Pieces pieces;
-  const auto start = std::chrono::steady_clock::now();
   bpe.tokenize_bytes(std::string(1 << 20, 'a'), *bpe.make_scratch(), pieces);
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   ASSERT_EQ(pieces.size(), size_t{1} << 10);
   EXPECT_EQ(bpe.token_of(pieces[0].id).size(), 1024U);
-  EXPECT_LT(took.count(), 20) << "a quadratic pass would take hours";
 }
 
 }  // namespace
