@@ -91,7 +91,8 @@ TEST_P(Gradients, LayerNorm) {
 }
 
 TEST_P(Gradients, Embedding) {
-  const auto [rows, width] = GetParam();
+  const int64_t rows = GetParam().rows;
+  const int64_t width = GetParam().width;
   CheckedInput ids{Axis::tokens, 1, {}, {}};
   CheckedInput places = ids;
   CheckedInput types = ids;

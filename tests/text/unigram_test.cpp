@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <limits>
 
 #include "base/error.h"
@@ -87,13 +86,10 @@ TEST(Unigram, NamesWhatIsWrong) {
 TEST(Unigram, MegabyteWord) {
   const Unigram unigram({{"<unk>", 0}, {"a", -3}, {"aaaa", -4}}, 0, false, "v");
   std::vector<Piece> pieces;
-  const auto start = std::chrono::steady_clock::now();
   unigram.tokenize(std::string(1 << 20, 'a') + "zz", *unigram.make_scratch(), pieces);
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   ASSERT_EQ(pieces.size(), (size_t{1} << 18) + 1);
   EXPECT_EQ(pieces.back().id, 0);
   EXPECT_EQ(pieces.back().end, (uint32_t{1} << 20) + 2);
-  EXPECT_LT(took.count(), 20);
 }
 
 }  // namespace
