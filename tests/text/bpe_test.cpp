@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-
 #include "base/error.h"
 #include "base/utf8.h"
 #include "text/byte_level.h"
