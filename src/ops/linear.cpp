@@ -1,5 +1,6 @@
 #include "ops/linear.h"
 
+#include "base/error.h"
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/gemm_backward.h"
 #include "ops/activation.h"
@@ -128,7 +129,10 @@ Value linear(Tape& tape, Value x, Weight weight, Weight bias, Isa isa,
   const Value y = tape.plan().temporary(options.out, x.rows, weight.rows);
   const Linear op{x, weight, bias, isa, options.activation, y};
   op.emit(tape.plan());
-  const bool weights = tape.trainable(weight) || tape.trainable(bias);
+  const bool weights = tape.trainable(weight);
+  if (!weights && tape.trainable(bias)) {
+    fail(ErrorKind::unsupported, "a linear layer with a frozen weight and a trained bias");
+  }
   if (!weights && !tape.needs_gradient(x)) return y;
   tape.on_backward(y, [&tape, op, weights] {
     const Value dy = *tape.gradient(op.y);
