@@ -97,9 +97,9 @@ Encoder::Encoder(EncoderConfig config, DType dtype, Isa isa, bool with_head)
     projection_.emplace(parameters_, std::vector{std::string(names.embedding_projection)},
                         config_.hidden_size, config_.embedding_size, dtype);
   }
-  const nn::TransformerSizes sizes{config_.hidden_size,       config_.heads,
-                                   config_.intermediate_size, config_.activation,
-                                   config_.layer_norm_eps,    dtype};
+  const nn::TransformerSizes sizes{
+      config_.hidden_size,    config_.heads, config_.intermediate_size, config_.activation,
+      config_.layer_norm_eps, dtype,         config_.layer_dropout};
   const int64_t distances = config_.position_kind == PositionKind::absolute ? 0 : config_.positions;
   const bool with_keys = config_.position_kind == PositionKind::relative_key_query;
   for (const LayerPlace& place : layer_places(config_)) {
