@@ -196,6 +196,7 @@ TrainingStep Encoder::record_training(const ops::LossOptions& loss,
   step.scale = step.plan.input(DType::f64, Axis::one, 2);
   step.loss = ops::loss(tape, {step.logits, step.labels, step.scale}, loss);
   step.plan.keep(step.logits);
+  step.forward_steps = step.plan.steps().size();
   tape.backward();
   return step;
 }

@@ -46,8 +46,9 @@ struct TrainingStep {
   EncoderInputs inputs;
   Value labels;  ///< as ops::LossInputs
   Value scale;
-  Value logits;  ///< fp32 [sequences, labels]
-  Value loss;    ///< fp64 [1, 1], the batch's share of the mean
+  Value logits;              ///< fp32 [sequences, labels]
+  Value loss;                ///< fp64 [1, 1], the batch's share of the mean
+  size_t forward_steps = 0;  ///< of the plan; the others are the backward pass
 };
 
 /// An encoder of one of the families, with its classification head where `with_head`. One

@@ -15,9 +15,7 @@ Execution::Execution(const Plan& plan, std::span<const void* const> weights,
   frame_.pool_ = &pool;
 }
 
-void Execution::resize(const Extents& extents) {
-  if (laid_out_ && extents == frame_.extents_) return;
-  frame_.extents_ = extents;
+MemoryPlan Execution::lay_out(const Extents& extents) const {
   std::vector<Lifetime> blocks;
   blocks.reserve(plan_.entries_.size());
   const auto end = static_cast<int32_t>(plan_.steps_.size());
@@ -28,12 +26,27 @@ void Execution::resize(const Extents& extents) {
                                    dtype_size(entry.value.dtype);
     blocks.push_back({bytes, entry.first, entry.kept ? end : entry.last});
   }
-  memory_ = plan_memory(blocks);
+  return plan_memory(blocks);
+}
+
+size_t Execution::workspace_for(const Extents& extents) const {
   size_t workspace = 0;
   for (const Step& step : plan_.steps_) {
     if (!step.workspace) continue;
     workspace = std::max(workspace, step.workspace(extents, frame_.pool_->size()));
   }
+  return workspace;
+}
+
+size_t Execution::bytes_for(const Extents& extents) const {
+  return lay_out(extents).bytes + workspace_for(extents);
+}
+
+void Execution::resize(const Extents& extents) {
+  if (laid_out_ && extents == frame_.extents_) return;
+  frame_.extents_ = extents;
+  memory_ = lay_out(extents);
+  const size_t workspace = workspace_for(extents);
   if (memory_.bytes + workspace > arena_.size()) {
     arena_ = Buffer();  // the old one goes before the new one comes
     arena_ = Buffer(memory_.bytes + workspace);
@@ -51,8 +64,10 @@ void Execution::bind(Value input, const void* data) {
   frame_.arrays_[static_cast<size_t>(input.id)] = const_cast<void*>(data);
 }
 
-void Execution::run() {
-  for (const Step& step : plan_.steps_) {
+void Execution::run() { run(0, plan_.steps_.size()); }
+
+void Execution::run(size_t first, size_t last) {
+  for (const Step& step : std::span(plan_.steps_).subspan(first, last - first)) {
     if (timing_) {
       run_timed(step);
     } else {

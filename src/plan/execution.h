@@ -68,6 +68,8 @@ class Execution {
   /// `data` must stay valid through the run.
   void bind(Value input, const void* data);
   void run();
+  /// Steps [first, last) of the plan alone; a run in parts is the same as a whole one.
+  void run(size_t first, size_t last);
   template <typename T>
   const T* output(Value value) const {
     return frame_.data<const T>(value);
@@ -77,8 +79,12 @@ class Execution {
   void time_ops(bool on) { timing_ = on; }
   const std::vector<OpTime>& op_times() const { return times_; }
   size_t arena_bytes() const { return arena_.size(); }
+  /// What the arena would have to hold for these extents; allocates nothing.
+  size_t bytes_for(const Extents& extents) const;
 
  private:
+  MemoryPlan lay_out(const Extents& extents) const;
+  size_t workspace_for(const Extents& extents) const;
   void run_timed(const Step& step);
 
   const Plan& plan_;

@@ -1,5 +1,7 @@
 #include "train/stepper.h"
 
+#include "base/clock.h"
+
 namespace hone::train {
 
 Stepper::Stepper(models::Encoder& encoder, const ops::LossOptions& loss,
@@ -20,7 +22,11 @@ double Stepper::accumulate(const models::Batch& batch, const Labels& labels,
   execution_.bind(step_.labels, labels.targets.empty()
                                     ? static_cast<const void*>(labels.classes.data())
                                     : labels.targets.data());
-  execution_.run();
+  Stopwatch watch;
+  execution_.run(0, step_.forward_steps);
+  forward_seconds_ += watch.restart();
+  execution_.run(step_.forward_steps, step_.plan.steps().size());
+  backward_seconds_ += watch.seconds();
   return *execution_.output<double>(step_.loss);
 }
 

@@ -38,12 +38,18 @@ class Stepper {
   /// Of the last batch: fp32 [sequences, labels].
   const float* logits() const { return execution_.output<float>(step_.logits); }
   Execution& execution() { return execution_; }
+  /// Spent in all, on the forward passes with the loss and on the backward passes.
+  double forward_seconds() const { return forward_seconds_; }
+  double backward_seconds() const { return backward_seconds_; }
+  double flops(const Extents& extents) const { return step_.plan.flops(extents); }
 
  private:
   models::TrainingStep step_;
   Execution execution_;
   int64_t random_[2] = {};
   double scale_[2] = {};
+  double forward_seconds_ = 0;
+  double backward_seconds_ = 0;
 };
 
 }  // namespace hone::train
