@@ -40,6 +40,11 @@ Optimizer::Optimizer(nn::Parameters& parameters, std::vector<bool> trainable,
   }
 }
 
+float* Optimizer::moment(Buffer& moments, const Weight& weight) const {
+  if (moments.size() == 0 || !trainable_[static_cast<size_t>(weight.slot)]) return nullptr;
+  return moments.as<float>() + parameters_.offset(weight);
+}
+
 StepReport Optimizer::step(double learning_rate, ThreadPool& pool, double loss_scale) {
   const auto count = static_cast<int64_t>(gradients_.size() / sizeof(float));
   auto* gradients = gradients_.as<float>();

@@ -42,9 +42,16 @@ class Optimizer {
   StepReport step(double learning_rate, ThreadPool& pool, double loss_scale = 1);
 
   int64_t steps() const { return steps_; }
+  /// For checkpoints: together with the moments all that a step depends on.
+  void set_steps(int64_t steps) { steps_ = steps; }
+  /// Of a trainable slot, laid out as the slot; null where the optimiser keeps none.
+  float* first_moment(const Weight& weight) { return moment(first_moment_, weight); }
+  float* second_moment(const Weight& weight) { return moment(second_moment_, weight); }
   const std::vector<bool>& trainable() const { return trainable_; }
 
  private:
+  float* moment(Buffer& moments, const Weight& weight) const;
+
   nn::Parameters& parameters_;
   std::vector<bool> trainable_;
   OptimizerOptions options_;
