@@ -34,6 +34,7 @@ EncoderConfig read_albert(const JsonFields& fields) {
 const Family kAlbert = {
     .model_type = "albert",
     .prefix = "albert.",
+    .architecture = "Albert",
     .read_config = read_albert,
     .names =
         {
@@ -59,6 +60,7 @@ const Family kAlbert = {
         },
     .head_activation = kernels::Activation::tanh,
     .drops_before_head = false,
+    .has_pooler = true,
 };
 
 }  // namespace hone::models

@@ -39,6 +39,7 @@ EncoderConfig read_bert_fields(const JsonFields& fields) {
 constinit const Family kBert = {
     .model_type = "bert",
     .prefix = "bert.",
+    .architecture = "Bert",
     .read_config = read_bert_fields,
     .names =
         {
@@ -61,6 +62,7 @@ constinit const Family kBert = {
         },
     .head_activation = kernels::Activation::tanh,
     .drops_before_head = false,
+    .has_pooler = true,
 };
 
 }  // namespace hone::models

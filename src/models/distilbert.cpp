@@ -29,6 +29,7 @@ EncoderConfig read_distilbert(const JsonFields& fields) {
 const Family kDistilBert = {
     .model_type = "distilbert",
     .prefix = "distilbert.",
+    .architecture = "DistilBert",
     .read_config = read_distilbert,
     .names =
         {
@@ -51,6 +52,7 @@ const Family kDistilBert = {
         },
     .head_activation = kernels::Activation::relu,
     .drops_before_head = false,
+    .has_pooler = false,
 };
 
 }  // namespace hone::models

@@ -35,11 +35,13 @@ struct WeightNames {
 /// One of the architectures: how its config reads and what its weights are called.
 struct Family {
   std::string_view model_type;
-  std::string_view prefix;  ///< of the encoder's weights in a checkpoint with a head: "bert."
+  std::string_view prefix;        ///< of the encoder's weights in a checkpoint with a head: "bert."
+  std::string_view architecture;  ///< of the classes in transformers: "Bert"
   EncoderConfig (*read_config)(const JsonFields& fields);
   WeightNames names;
   kernels::Activation head_activation;
   bool drops_before_head;  ///< RoBERTa's head drops its input too
+  bool has_pooler;         ///< the head's first layer is the encoder's, and named with its prefix
 };
 
 extern const Family kBert;
@@ -50,6 +52,9 @@ extern const Family kAlbert;
 
 /// All families, for lookups and for messages.
 std::array<const Family*, 5> families();
+
+/// The full name of a parameter's tensor in a checkpoint with a head, as transformers saves it.
+std::string checkpoint_name(const Family& family, const std::string& name);
 
 /// By the config's model_type; an unknown one is an error that lists the known.
 const Family& find_family(const JsonFields& fields);

@@ -10,20 +10,22 @@ EncoderConfig read_roberta(const JsonFields& fields) {
   return config;
 }
 
-Family roberta(std::string_view model_type) {
+Family roberta(std::string_view model_type, std::string_view architecture) {
   Family family = kBert;
   family.model_type = model_type;
   family.prefix = "roberta.";
+  family.architecture = architecture;
   family.read_config = read_roberta;
   family.names.head_dense = "classifier.dense";
   family.names.head_out = "classifier.out_proj";
   family.drops_before_head = true;
+  family.has_pooler = false;
   return family;
 }
 
 }  // namespace
 
-const Family kRoberta = roberta("roberta");
-const Family kXlmRoberta = roberta("xlm-roberta");
+const Family kRoberta = roberta("roberta", "Roberta");
+const Family kXlmRoberta = roberta("xlm-roberta", "XLMRoberta");
 
 }  // namespace hone::models

@@ -11,36 +11,73 @@ namespace {
 // Rows pass in pieces of about this size: small beside the weights, large beside a system call.
 constexpr int64_t kPieceFloats = 1 << 18;
 
-void store_piece(Isa isa, const nn::Parameter& parameter, const float* rows, int64_t first,
-                 int64_t count, void* to) {
+void store_piece(const nn::Parameter& parameter, const PackedArray& to, const float* rows,
+                 int64_t first, int64_t count) {
   const Weight& weight = parameter.weight;
   if (parameter.kind == nn::ParameterKind::matrix) {
-    kernels::pack_rows(isa, weight.dtype, rows, first, count, weight.rows, weight.width, to);
+    kernels::pack_rows(to.isa, to.dtype, rows, first, count, weight.rows, weight.width, to.data);
     return;
   }
   const int64_t width = row_width(parameter);
-  if (weight.dtype == DType::f32) {
-    std::copy(rows, rows + count * width, static_cast<float*>(to) + first * width);
+  if (to.dtype == DType::f32) {
+    std::copy(rows, rows + count * width, static_cast<float*>(to.data) + first * width);
   } else {
-    std::transform(rows, rows + count * width, static_cast<bf16*>(to) + first * width, to_bf16);
+    std::transform(rows, rows + count * width, static_cast<bf16*>(to.data) + first * width,
+                   to_bf16);
   }
+}
+
+void read_piece(const nn::Parameter& parameter, const ConstPackedArray& from, int64_t first,
+                int64_t count, float* rows) {
+  const Weight& weight = parameter.weight;
+  const int64_t width = row_width(parameter);
+  if (parameter.kind == nn::ParameterKind::matrix) {
+    const kernels::PackedMatrix matrix{from.dtype, from.isa, weight.rows, weight.width, from.data};
+    for (int64_t i = 0; i < count; ++i) kernels::unpack_row(matrix, first + i, rows + i * width);
+  } else if (from.dtype == DType::f32) {
+    std::copy_n(static_cast<const float*>(from.data) + first * width, count * width, rows);
+  } else {
+    const bf16* begin = static_cast<const bf16*>(from.data) + first * width;
+    std::transform(begin, begin + count * width, rows, [](bf16 value) { return to_float(value); });
+  }
+}
+
+/// A whole number of panels where there is more than one piece.
+int64_t piece_rows(const nn::Parameter& parameter, Isa isa) {
+  const int64_t panel = kernels::panel_rows(isa);
+  const int64_t panels = std::max<int64_t>(1, kPieceFloats / (row_width(parameter) * panel));
+  return std::min(row_count(parameter), panels * panel);
 }
 
 }  // namespace
 
-void store_rows(nn::Parameters& parameters, const nn::Parameter& parameter,
+void store_rows(const nn::Parameter& parameter, const PackedArray& to,
                 FunctionRef<void(int64_t first, int64_t count, float* out)> read) {
-  const int64_t width = row_width(parameter);
-  const int64_t rows = parameter.weight.rows * parameter.weight.width / width;
-  const int64_t panel = kernels::panel_rows(parameters.isa());
-  const int64_t panels = std::max<int64_t>(1, kPieceFloats / (width * panel));
-  const int64_t piece = std::min(rows, panels * panel);
-  std::vector<float> buffer(static_cast<size_t>(piece * width));
+  const int64_t rows = row_count(parameter);
+  const int64_t piece = piece_rows(parameter, to.isa);
+  std::vector<float> buffer(static_cast<size_t>(piece * row_width(parameter)));
   for (int64_t first = 0; first < rows; first += piece) {
     const int64_t count = std::min(piece, rows - first);
     read(first, count, buffer.data());
-    store_piece(parameters.isa(), parameter, buffer.data(), first, count,
-                parameters.data(parameter.weight));
+    store_piece(parameter, to, buffer.data(), first, count);
+  }
+}
+
+void store_rows(nn::Parameters& parameters, const nn::Parameter& parameter,
+                FunctionRef<void(int64_t first, int64_t count, float* out)> read) {
+  store_rows(parameter,
+             {parameters.isa(), parameter.weight.dtype, parameters.data(parameter.weight)}, read);
+}
+
+void read_rows(const nn::Parameter& parameter, const ConstPackedArray& from, int64_t begin,
+               int64_t end,
+               FunctionRef<void(int64_t first, int64_t count, const float* rows)> write) {
+  const int64_t piece = piece_rows(parameter, from.isa);
+  std::vector<float> buffer(static_cast<size_t>(piece * row_width(parameter)));
+  for (int64_t first = begin; first < end; first += piece) {
+    const int64_t count = std::min(piece, end - first);
+    read_piece(parameter, from, first, count, buffer.data());
+    write(first, count, buffer.data());
   }
 }
 
