@@ -74,6 +74,9 @@ void check(const EncoderConfig& config, const JsonFields& fields) {
   if (!(config.layer_norm_eps >= 0 && config.layer_norm_eps < 1)) {
     fields.fail_field("layer_norm_eps", "expected a number from 0 to 1");
   }
+  if (!(config.initializer_range >= 0 && config.initializer_range < 1)) {
+    fields.fail_field("initializer_range", "expected a number from 0 to 1");
+  }
   if (fields.boolean("is_decoder", false))
     fields.fail_field("is_decoder", "decoders are not supported");
   if (fields.boolean("add_cross_attention", false)) {
@@ -121,6 +124,7 @@ EncoderConfig read_config(const Json& json, const std::string& file) {
   const Family& family = find_family(fields);
   EncoderConfig config = family.read_config(fields);
   config.model_type = family.model_type;
+  config.initializer_range = static_cast<float>(fields.number("initializer_range", 0.02));
   config.labels = read_labels(fields);
   config.labels_named = are_named(config.labels);
   config.problem = read_problem(fields, config.labels.size());

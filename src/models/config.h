@@ -37,6 +37,7 @@ struct EncoderConfig {
   float embedding_dropout = 0;
   nn::LayerDropout layer_dropout;
   float head_dropout = 0;
+  float initializer_range = 0.02f;  ///< standard deviation of new weights
 
   ProblemType problem = ProblemType::single_label;
   std::vector<std::string> labels;  ///< by class id

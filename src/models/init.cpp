@@ -1,6 +1,7 @@
 #include "models/init.h"
 
 #include <algorithm>
+#include <string_view>
 #include <vector>
 
 #include "base/random.h"
@@ -9,10 +10,18 @@
 namespace hone::models {
 namespace {
 
-void draw(uint64_t seed, uint64_t slot, int64_t first, int64_t count, float std, float* out) {
+/// FNV-1a: a name as the number of a random stream.
+uint64_t stream_of(std::string_view name) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return hash;
+}
+
+void draw_normal(uint64_t seed, uint64_t stream, int64_t first, int64_t count, float std,
+                 float* out) {
   for (int64_t i = 0; i < count; ++i) {
     const auto element = static_cast<uint64_t>(first + i);
-    const auto words = philox(seed, slot, element / 4);
+    const auto words = philox(seed, stream, element / 4);
     const auto pair = normal_pair(words[element & 2], words[(element & 2) + 1]);
     out[i] = std * pair[element & 1];
   }
@@ -20,22 +29,26 @@ void draw(uint64_t seed, uint64_t slot, int64_t first, int64_t count, float std,
 
 }  // namespace
 
+void init_parameter(nn::Parameters& parameters, const nn::Parameter& parameter, uint64_t seed,
+                    float std) {
+  const std::string& name = parameter.tensors.front();
+  const uint64_t stream = stream_of(name);
+  const int64_t width = row_width(parameter);
+  store_rows(parameters, parameter, [&](int64_t first, int64_t count, float* out) {
+    if (parameter.kind == nn::ParameterKind::vector) {
+      std::fill(out, out + count * width, name.ends_with(".weight") ? 1.f : 0.f);
+    } else {
+      draw_normal(seed, stream, first * width, count * width, std, out);
+    }
+  });
+}
+
 void init_random(Encoder& encoder, uint64_t seed, float std, ThreadPool& pool) {
   nn::Parameters& parameters = encoder.parameters();
   parameters.allocate();
   const std::vector<nn::Parameter>& list = parameters.list();
   pool.run(static_cast<int64_t>(list.size()), [&](int64_t i, int) {
-    const nn::Parameter& parameter = list[static_cast<size_t>(i)];
-    const bool norm = parameter.kind == nn::ParameterKind::vector &&
-                      parameter.tensors.front().ends_with(".weight");
-    store_rows(parameters, parameter, [&](int64_t first, int64_t count, float* out) {
-      const int64_t width = row_width(parameter);
-      if (parameter.kind == nn::ParameterKind::vector) {
-        std::fill(out, out + count * width, norm ? 1.f : 0.f);
-      } else {
-        draw(seed, static_cast<uint64_t>(i), first * width, count * width, std, out);
-      }
-    });
+    init_parameter(parameters, list[static_cast<size_t>(i)], seed, std);
   });
 }
 

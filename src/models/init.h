@@ -6,9 +6,13 @@
 
 namespace hone::models {
 
-/// Fills the encoder's parameters as its families start training: matrices and tables normal with
-/// standard deviation `std`, norms 1, biases 0. A tensor's values depend on the seed and on its
-/// slot alone.
+/// Fills an allocated parameter as training starts from: matrices and tables normal with standard
+/// deviation `std`, norms 1, biases 0. Values depend on the seed and on the parameter's first
+/// tensor's name alone.
+void init_parameter(nn::Parameters& parameters, const nn::Parameter& parameter, uint64_t seed,
+                    float std);
+
+/// Allocates the encoder's parameters and fills them all.
 void init_random(Encoder& encoder, uint64_t seed, float std, ThreadPool& pool);
 
 }  // namespace hone::models

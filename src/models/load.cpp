@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <cmath>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "base/error.h"
+#include "models/init.h"
+#include "models/stacked_rows.h"
 #include "models/store.h"
 
 namespace hone::models {
@@ -29,46 +31,6 @@ std::string old_norm_name(const std::string& name) {
   }
   return "";
 }
-
-/// The tensors of one parameter, seen as one matrix of stacked rows.
-class StackedRows {
- public:
-  StackedRows(const io::Weights& weights, std::vector<const io::TensorInfo*> parts, int64_t width)
-      : weights_(weights), parts_(std::move(parts)), width_(width) {}
-
-  void read(int64_t first, int64_t count, float* out) const {
-    for (const io::TensorInfo* part : parts_) {
-      const int64_t rows = part->elements / width_;
-      if (first < rows && count > 0) {
-        const int64_t taken = std::min(count, rows - first);
-        weights_.read(*part, first * width_, taken * width_, out);
-        check_finite(*part, out, taken * width_);
-        out += taken * width_;
-        count -= taken;
-        first += taken;
-      }
-      first -= rows;
-    }
-  }
-
- private:
-  void check_finite(const io::TensorInfo& part, const float* values, int64_t count) const {
-    // Exponent bits all set is infinity or NaN; one pass without branches, so that it vectorises.
-    bool bad = false;
-    for (int64_t i = 0; i < count; ++i) {
-      bad |= (std::bit_cast<uint32_t>(values[i]) & 0x7f800000u) == 0x7f800000u;
-    }
-    if (!bad) return;
-    const float value =
-        *std::find_if(values, values + count, [](float each) { return !std::isfinite(each); });
-    fail(ErrorKind::bad_file, "{}: {}: holds a value that is not finite: {}",
-         weights_.file_of(part), part.name, value);
-  }
-
-  const io::Weights& weights_;
-  std::vector<const io::TensorInfo*> parts_;
-  int64_t width_;
-};
 
 std::string shape_text(const std::vector<int64_t>& shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
@@ -111,19 +73,55 @@ bool has_head_weights(const Family& family, const io::Weights& weights) {
   return find_tensor(family, weights, std::string(family.names.head_out) + ".weight") != nullptr;
 }
 
-LoadReport load_weights(Encoder& encoder, const io::Weights& weights, ThreadPool& pool) {
-  nn::Parameters& parameters = encoder.parameters();
-  std::vector<std::string> problems;
-  std::set<std::string> used;
-  std::vector<StackedRows> sources;
-  for (const nn::Parameter& parameter : parameters.list()) {
-    std::vector<const io::TensorInfo*> parts;
-    const Weight& weight = parameter.weight;
-    const auto share = static_cast<int64_t>(parameter.tensors.size());
-    const std::vector<int64_t> shape =
-        parameter.kind == nn::ParameterKind::vector
-            ? std::vector<int64_t>{weight.width / share}
-            : std::vector<int64_t>{weight.rows / share, weight.width};
+namespace {
+
+std::vector<int64_t> shape_of(const nn::Parameter& parameter) {
+  const Weight& weight = parameter.weight;
+  const auto share = static_cast<int64_t>(parameter.tensors.size());
+  if (parameter.kind == nn::ParameterKind::vector) return {weight.width / share};
+  return {weight.rows / share, weight.width};
+}
+
+/// Finds every parameter's tensors and gathers what is wrong with them.
+struct Search {
+  const Encoder& encoder;
+  const io::Weights& weights;
+  std::vector<std::string> new_modules;                  ///< of the head
+  std::vector<std::optional<StackedRows>> sources = {};  ///< by slot; empty: made new
+  std::set<std::string> used = {};
+  std::vector<std::string> problems = {};
+  LoadReport report = {};
+
+  Search(const Encoder& to, const io::Weights& from, const LoadOptions& options)
+      : encoder(to), weights(from) {
+    if (!options.head_seed || !encoder.has_head()) return;
+    const WeightNames& names = encoder.family().names;
+    const auto labels = static_cast<int64_t>(encoder.config().labels.size());
+    const auto find = [&](std::string_view module) {
+      return find_tensor(encoder.family(), weights, std::string(module) + ".weight");
+    };
+    if (!find(names.head_dense)) new_modules.emplace_back(names.head_dense);
+    const io::TensorInfo* out = find(names.head_out);
+    const bool other_labels = out && out->shape.size() == 2 && out->shape[0] != labels &&
+                              out->shape[1] == encoder.config().hidden_size;
+    if (!out || other_labels) new_modules.emplace_back(names.head_out);
+  }
+
+  bool is_new(const std::string& name) const {
+    return std::any_of(new_modules.begin(), new_modules.end(),
+                       [&](const std::string& module) { return name.starts_with(module + "."); });
+  }
+
+  void find(const nn::Parameter& parameter) {
+    if (is_new(parameter.tensors.front())) {
+      for (const std::string& name : parameter.tensors) {
+        report.fresh.push_back(checkpoint_name(encoder.family(), name));
+      }
+      sources.emplace_back();
+      return;
+    }
+    const std::vector<int64_t> shape = shape_of(parameter);
+    std::vector<TensorSource> parts;
     for (const std::string& name : parameter.tensors) {
       const io::TensorInfo* tensor = find_tensor(encoder.family(), weights, name);
       if (!tensor) {
@@ -135,12 +133,14 @@ LoadReport load_weights(Encoder& encoder, const io::Weights& weights, ThreadPool
         problems.push_back(fmt::format("{} is {}", tensor->name, dtype_name(tensor->dtype)));
       } else {
         used.insert(tensor->name);
-        parts.push_back(tensor);
+        parts.push_back({&weights, tensor});
       }
     }
-    sources.emplace_back(weights, std::move(parts), row_width(parameter));
+    sources.emplace_back(StackedRows(std::move(parts), row_width(parameter)));
   }
-  if (!problems.empty()) {
+
+  void check() {
+    if (problems.empty()) return;
     constexpr size_t kShown = 8;
     const size_t more = problems.size() - std::min(problems.size(), kShown);
     problems.resize(problems.size() - more);
@@ -148,22 +148,38 @@ LoadReport load_weights(Encoder& encoder, const io::Weights& weights, ThreadPool
          more ? fmt::format("; and {} more", more) : "");
   }
 
-  parameters.allocate();
-  const std::vector<nn::Parameter>& list = parameters.list();
-  pool.run(static_cast<int64_t>(list.size()), [&](int64_t i, int) {
-    const auto at = static_cast<size_t>(i);
-    store_rows(parameters, list[at], [&](int64_t first, int64_t count, float* out) {
-      sources[at].read(first, count, out);
-    });
-  });
-
-  LoadReport report;
-  for (const io::TensorInfo& tensor : weights.tensors()) {
-    if (!used.contains(tensor.name) && !is_known_extra(encoder.family(), tensor.name)) {
-      report.unexpected.push_back(tensor.name);
+  void list_unexpected() {
+    for (const io::TensorInfo& tensor : weights.tensors()) {
+      if (!used.contains(tensor.name) && !is_known_extra(encoder.family(), tensor.name)) {
+        report.unexpected.push_back(tensor.name);
+      }
     }
   }
-  return report;
+};
+
+}  // namespace
+
+LoadReport load_weights(Encoder& encoder, const io::Weights& weights, ThreadPool& pool,
+                        const LoadOptions& options) {
+  nn::Parameters& parameters = encoder.parameters();
+  const std::vector<nn::Parameter>& list = parameters.list();
+  Search search(encoder, weights, options);
+  for (const nn::Parameter& parameter : list) search.find(parameter);
+  search.check();
+
+  parameters.allocate();
+  pool.run(static_cast<int64_t>(list.size()), [&](int64_t i, int) {
+    const auto at = static_cast<size_t>(i);
+    const std::optional<StackedRows>& source = search.sources[at];
+    if (!source) {
+      init_parameter(parameters, list[at], *options.head_seed, encoder.config().initializer_range);
+      return;
+    }
+    store_rows(parameters, list[at],
+               [&](int64_t first, int64_t count, float* out) { source->read(first, count, out); });
+  });
+  search.list_unexpected();
+  return std::move(search.report);
 }
 
 }  // namespace hone::models

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,16 +11,23 @@
 
 namespace hone::models {
 
-/// What a checkpoint holds that a model does not use, by name; not an error.
+struct LoadOptions {
+  /// Where set, the parts of the head that the checkpoint lacks, and an output layer for another
+  /// number of labels, are made new, drawn by this seed. Otherwise they are errors.
+  std::optional<uint64_t> head_seed = {};
+};
+
 struct LoadReport {
-  std::vector<std::string> unexpected;
+  std::vector<std::string> unexpected;  ///< that the checkpoint holds and the model does not use
+  std::vector<std::string> fresh;       ///< that were made new
 };
 
 /// Fills the encoder's parameters from a checkpoint, tensor by tensor through a small buffer a
 /// thread: no second copy of the weights ever exists. Names are found with and without the
 /// family's prefix, and norms also under their old names (gamma, beta). Missing and misshapen
 /// weights are listed by name in one error; so is a tensor with a value that is not finite.
-LoadReport load_weights(Encoder& encoder, const io::Weights& weights, ThreadPool& pool);
+LoadReport load_weights(Encoder& encoder, const io::Weights& weights, ThreadPool& pool,
+                        const LoadOptions& options = {});
 
 /// Today's name of a tensor that an old conversion called gamma or beta; other names as they are.
 std::string modern_name(const std::string& name);

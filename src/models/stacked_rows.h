@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "io/weights.h"
+
+namespace hone::models {
+
+/// A tensor of a checkpoint.
+struct TensorSource {
+  const io::Weights* weights;
+  const io::TensorInfo* tensor;
+};
+
+/// The tensors of one parameter, seen as one matrix of stacked rows.
+class StackedRows {
+ public:
+  StackedRows(std::vector<TensorSource> parts, int64_t width)
+      : parts_(std::move(parts)), width_(width) {}
+
+  /// Rows [first, first + count) as fp32; a value that is not finite is an error.
+  void read(int64_t first, int64_t count, float* out) const;
+
+ private:
+  std::vector<TensorSource> parts_;
+  int64_t width_;
+};
+
+}  // namespace hone::models
