@@ -1,5 +1,7 @@
 #include "ops/linear.h"
 
+#include <cstddef>
+
 #include "base/error.h"
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/gemm_backward.h"
@@ -16,9 +18,17 @@ struct Linear {
   Isa isa;
   kernels::Activation activation;
   Value y;
+  bool adds;       ///< to what y holds
+  int64_t column;  ///< of y where the result starts
 
   kernels::PackedMatrix matrix(const void* data) const {
     return {weight.dtype, isa, weight.rows, weight.width, data};
+  }
+
+  /// The op's columns of y, or of its gradient.
+  template <typename T>
+  T* columns(const Frame& frame, Value value) const {
+    return frame.data<T>(value) + static_cast<size_t>(column) * dtype_size(value.dtype);
   }
 
   /// Everything but the pointers, which a shape does not need.
@@ -31,6 +41,8 @@ struct Linear {
     args.activation = activation;
     args.c_dtype = y.dtype;
     args.ldc = y.width;
+    args.residual_dtype = y.dtype;
+    args.ldr = y.width;
     return args;
   }
 
@@ -45,9 +57,11 @@ struct Linear {
                 kernels::GemmArgs args = op.shape(frame.rows(op.x), &b);
                 args.a = frame.data<const void>(op.x);
                 args.bias = frame.weight<float>(op.bias);
-                args.c = frame.data<void>(op.y);
+                args.c = op.columns<std::byte>(frame, op.y);
+                if (op.adds) args.residual = args.c;
                 kernels::gemm(args, frame.workspace(), frame.pool());
               }};
+    if (adds) step.reads.push_back(y);
     step.workspace = [op = *this](const Extents& e, int threads) {
       const kernels::PackedMatrix b = op.matrix(nullptr);
       return kernels::gemm_workspace(op.shape(e[op.x.rows], &b), threads);
@@ -70,7 +84,7 @@ struct Linear {
     };
     Step step{"linear_weight_gradient", {dy, input}, {}, [=, op = *this](const Frame& frame) {
                 kernels::WeightGradientArgs args = args_of(frame.rows(dy));
-                args.dy = frame.data<const void>(dy);
+                args.dy = op.columns<const std::byte>(frame, dy);
                 args.x = frame.data<const void>(input);
                 args.dw = frame.gradient(op.weight);
                 args.dbias = frame.gradient(op.bias);
@@ -102,7 +116,7 @@ struct Linear {
     Step step{"linear_input_gradient", {dy}, {dx}, [=, op = *this](const Frame& frame) {
                 const kernels::PackedMatrix w = op.matrix(frame.weight(op.weight));
                 kernels::InputGradientArgs args = args_of(frame.rows(dy), &w);
-                args.dy = frame.data<const void>(dy);
+                args.dy = op.columns<const std::byte>(frame, dy);
                 if (before) args.add = frame.data<const void>(*before);
                 args.dx = frame.data<void>(dx);
                 kernels::gemm_input_gradient(args, frame.workspace(), frame.pool());
@@ -126,8 +140,9 @@ Value linear(Tape& tape, Value x, Weight weight, Weight bias, Isa isa,
     const Value z = linear(tape, x, weight, bias, isa, {.out = options.out});
     return activate(tape, z, options.activation);
   }
-  const Value y = tape.plan().temporary(options.out, x.rows, weight.rows);
-  const Linear op{x, weight, bias, isa, options.activation, y};
+  const bool adds = options.into.has_value();
+  const Value y = adds ? *options.into : tape.plan().temporary(options.out, x.rows, weight.rows);
+  const Linear op{x, weight, bias, isa, options.activation, y, adds, options.column};
   op.emit(tape.plan());
   const bool weights = tape.trainable(weight);
   if (!weights && tape.trainable(bias)) {

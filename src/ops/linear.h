@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "autograd/tape.h"
 #include "device/cpu_info.h"
 #include "kernels/cpu/activation.h"
@@ -9,6 +11,10 @@ namespace hone::ops {
 struct LinearOptions {
   kernels::Activation activation = kernels::Activation::none;
   DType out = DType::f32;
+  /// Where set, the result is added (+=) to this value's columns from `column` on, and that value
+  /// is the one returned: an adapter's share of a product. No activation then; `out` is not read.
+  std::optional<Value> into = {};
+  int64_t column = 0;
 };
 
 /// y = activation(x weight^T + bias); x is [rows, width of weight] in the weight's dtype, weight a

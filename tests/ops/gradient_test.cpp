@@ -9,6 +9,7 @@
 #include "ops/linear.h"
 #include "ops/loss.h"
 #include "ops/pooling.h"
+#include "ops/scale.h"
 
 namespace hone::ops {
 namespace {
@@ -58,6 +59,23 @@ TEST_P(Gradients, LinearWithEveryActivation) {
                    }})
         .run();
   }
+}
+
+TEST_P(Gradients, LinearIntoAPartOfAnother) {
+  const auto [rows, width] = GetParam();
+  const Isa isa = chosen_isa();
+  GradientCheck(
+      {"a linear layer with an adapter of rank 2 beside its last 3 columns of 7",
+       tokens(rows),
+       {input(rows, width, 1)},
+       {packed(isa, 7, width, 2), vector_of(7, 3), packed(isa, 2, width, 4), packed(isa, 3, 2, 5)},
+       [&](Tape& tape, const auto& x, const auto& w) {
+         const Value y = linear(tape, x[0], w[0], w[1], isa, {.out = DType::f64});
+         const Value low = linear(tape, x[0], w[2], {}, isa, {.out = DType::f64});
+         linear(tape, scale(tape, low, 0.5f), w[3], {}, isa, {.into = y, .column = 4});
+         return activate(tape, y, Activation::gelu);
+       }})
+      .run();
 }
 
 TEST_P(Gradients, LinearAddsToWhatItsInputHas) {

@@ -75,6 +75,57 @@ TEST_P(Linear, GivesActivationOfProductPlusBias) {
   }
 }
 
+TEST_P(Linear, AddsIntoColumnsOfAnother) {
+  const OpCase& c = GetParam();
+  constexpr int64_t kOut = 21, kShare = 9, kColumn = 11;
+  const auto x = values(c.rows * c.width, c.dtype, 1);
+  const Buffer x_stored = stored(x, c.dtype);
+  auto weight = values((kOut + kShare) * c.width, c.dtype, 2);
+  for (float& w : weight) w *= 0.125f;
+  const float* adapter = weight.data() + kOut * c.width;
+  const auto dot = [&](int64_t row, const float* w) {
+    double sum = 0;
+    for (int64_t k = 0; k < c.width; ++k) {
+      sum += static_cast<double>(x[static_cast<size_t>(row * c.width + k)]) * w[k];
+    }
+    return sum;
+  };
+  std::vector<double> wanted;
+  for (int64_t r = 0; r < c.rows; ++r) {
+    for (int64_t o = 0; o < kOut; ++o) {
+      const bool shared = o >= kColumn && o < kColumn + kShare;
+      wanted.push_back(dot(r, weight.data() + o * c.width) +
+                       (shared ? dot(r, adapter + (o - kColumn) * c.width) : 0));
+    }
+  }
+  on_every_isa([&](Isa isa, const std::string& name) {
+    const auto pack = [&](const float* rows, int64_t count) {
+      Buffer packed(kernels::packed_bytes(isa, c.dtype, count, c.width));
+      kernels::pack_rows(isa, c.dtype, rows, 0, count, count, c.width, packed.data());
+      return packed;
+    };
+    const Buffer base = pack(weight.data(), kOut);
+    const Buffer share = pack(adapter, kShare);
+    const std::vector<const void*> weights = {base.data(), share.data()};
+    Plan plan;
+    Tape tape(plan);
+    const Value in = plan.input(c.dtype, Axis::tokens, c.width);
+    const Value y = linear(tape, in, {0, c.dtype, kOut, c.width}, {}, isa, {.out = c.dtype});
+    linear(tape, in, {1, c.dtype, kShare, c.width}, {}, isa, {.into = y, .column = kColumn});
+    plan.keep(y);
+    ThreadPool pool(2);
+    Execution execution(plan, weights, pool);
+    Extents extents;
+    extents[Axis::tokens] = c.rows;
+    execution.resize(extents);
+    execution.bind(in, x_stored.data());
+    execution.run();
+    const double tolerance = 2 * c.tolerance() * std::max(1., std::sqrt(c.width) / 8);
+    expect_close(loaded(execution.output<void>(y), c.dtype, c.rows * kOut), wanted, tolerance,
+                 name);
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Shapes, Linear, testing::ValuesIn(op_cases()), case_name);
 
 }  // namespace
