@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "models/lora_targets.h"
 #include "nn/layer_norm.h"
 #include "ops/by_dtype.h"
 #include "ops/convert.h"
@@ -85,7 +86,8 @@ ops::EmbeddingWeights declare_embeddings(nn::Parameters& parameters, const Encod
 
 }  // namespace
 
-Encoder::Encoder(EncoderConfig config, DType dtype, Isa isa, bool with_head)
+Encoder::Encoder(EncoderConfig config, DType dtype, Isa isa, bool with_head,
+                 std::optional<nn::LoraOptions> lora)
     : config_(std::move(config)),
       family_(family_of(config_)),
       dtype_(dtype),
@@ -93,9 +95,15 @@ Encoder::Encoder(EncoderConfig config, DType dtype, Isa isa, bool with_head)
       embeddings_(declare_embeddings(parameters_, config_, family_.names, dtype)),
       order_(layer_order(config_)) {
   const WeightNames& names = family_.names;
+  std::optional<LoraMatcher> matcher;
+  if (lora) {
+    lora_ = checked_lora(family_, std::move(*lora));
+    matcher.emplace(family_, *lora_);
+  }
+  const nn::LoraTargets* targets = matcher ? matcher->targets() : nullptr;
   if (!names.embedding_projection.empty()) {
     projection_.emplace(parameters_, std::vector{std::string(names.embedding_projection)},
-                        config_.hidden_size, config_.embedding_size, dtype);
+                        config_.hidden_size, config_.embedding_size, dtype, targets);
   }
   const nn::TransformerSizes sizes{
       config_.hidden_size,    config_.heads, config_.intermediate_size, config_.activation,
@@ -103,15 +111,17 @@ Encoder::Encoder(EncoderConfig config, DType dtype, Isa isa, bool with_head)
   const int64_t distances = config_.position_kind == PositionKind::absolute ? 0 : config_.positions;
   const bool with_keys = config_.position_kind == PositionKind::relative_key_query;
   for (const LayerPlace& place : layer_places(config_)) {
-    layers_.emplace_back(parameters_, names_at(names, place), sizes, distances, with_keys);
+    layers_.emplace_back(parameters_, names_at(names, place), sizes, distances, with_keys, targets);
   }
   if (with_head) {
     const auto labels = static_cast<int64_t>(config_.labels.size());
     head_.emplace(Head{nn::Linear(parameters_, {std::string(names.head_dense)}, config_.hidden_size,
-                                  config_.hidden_size, ops::wide_dtype(dtype)),
+                                  config_.hidden_size, ops::wide_dtype(dtype),
+                                  family_.has_pooler ? targets : nullptr),
                        nn::Linear(parameters_, {std::string(names.head_out)}, labels,
                                   config_.hidden_size, ops::wide_dtype(dtype))});
   }
+  if (matcher) matcher->check();
 }
 
 EncoderInputs Encoder::declare_inputs(Plan& plan) {
@@ -138,7 +148,10 @@ Value Encoder::hidden(Tape& tape, const EncoderInputs& in, bool first_only) cons
   const nn::Packing& packing = in.packing;
   Value x = ops::embed_tokens(tape, {in.ids, in.positions, in.types}, embeddings_, dtype_);
   x = ops::dropout(tape, x, packing.drop(config_.embedding_dropout, 0));
-  if (projection_) x = (*projection_)(tape, x, {.out = dtype_});
+  const uint64_t outside = order_.size();  // of the layers, where adapters drop
+  if (projection_) {
+    x = (*projection_)(tape, x, {.out = dtype_}, packing.drop(0, nn::lora_site(outside, 0)));
+  }
   uint64_t depth = 0;
   for (; depth + 1 < order_.size(); ++depth) {
     x = layers_[order_[depth]].all(tape, x, packing, depth, dtype_);
@@ -158,7 +171,8 @@ Value Encoder::logits(Tape& tape, const EncoderInputs& in) const {
   const DType wide = ops::wide_dtype(dtype_);
   Value x = hidden(tape, in, true);
   if (family_.drops_before_head) x = ops::dropout(tape, x, in.packing.drop_read(p, site));
-  x = head_->dense(tape, x, {.activation = family_.head_activation, .out = wide});
+  x = head_->dense(tape, x, {.activation = family_.head_activation, .out = wide},
+                   in.packing.drop_read(0, nn::lora_site(order_.size(), 1)));
   x = ops::dropout(tape, x, in.packing.drop_read(p, site + 1));
   return head_->out(tape, x, {.out = wide});
 }

@@ -56,12 +56,16 @@ struct TrainingStep {
 class Encoder {
  public:
   /// `dtype` is that of the products; embeddings are kept in it too, norms and the head in fp32.
-  Encoder(EncoderConfig config, DType dtype, Isa isa, bool with_head);
+  /// `lora` puts adapters beside the layers that it names.
+  Encoder(EncoderConfig config, DType dtype, Isa isa, bool with_head,
+          std::optional<nn::LoraOptions> lora = {});
 
   const EncoderConfig& config() const { return config_; }
   const Family& family() const { return family_; }
   DType dtype() const { return dtype_; }
   bool has_head() const { return head_.has_value(); }
+  /// With the family's targets where none were asked for.
+  const std::optional<nn::LoraOptions>& lora() const { return lora_; }
   nn::Parameters& parameters() { return parameters_; }
   const nn::Parameters& parameters() const { return parameters_; }
 
@@ -85,6 +89,7 @@ class Encoder {
   EncoderConfig config_;
   const Family& family_;
   DType dtype_;
+  std::optional<nn::LoraOptions> lora_;
   nn::Parameters parameters_;
   ops::EmbeddingWeights embeddings_;
   std::optional<nn::Linear> projection_;

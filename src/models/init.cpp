@@ -1,6 +1,7 @@
 #include "models/init.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 #include <vector>
 
@@ -27,6 +28,14 @@ void draw_normal(uint64_t seed, uint64_t stream, int64_t first, int64_t count, f
   }
 }
 
+void draw_uniform(uint64_t seed, uint64_t stream, int64_t first, int64_t count, float bound,
+                  float* out) {
+  for (int64_t i = 0; i < count; ++i) {
+    const auto element = static_cast<uint64_t>(first + i);
+    out[i] = bound * (2 * uniform(philox(seed, stream, element / 4)[element % 4]) - 1);
+  }
+}
+
 }  // namespace
 
 void init_parameter(nn::Parameters& parameters, const nn::Parameter& parameter, uint64_t seed,
@@ -34,9 +43,17 @@ void init_parameter(nn::Parameters& parameters, const nn::Parameter& parameter, 
   const std::string& name = parameter.tensors.front();
   const uint64_t stream = stream_of(name);
   const int64_t width = row_width(parameter);
+  const bool low = name.ends_with(nn::kLoraA);
+  const bool zero = name.ends_with(nn::kLoraB);
+  // Kaiming's uniform bound with a = sqrt(5), as PEFT starts from.
+  const float bound = 1 / std::sqrt(static_cast<float>(width));
   store_rows(parameters, parameter, [&](int64_t first, int64_t count, float* out) {
     if (parameter.kind == nn::ParameterKind::vector) {
       std::fill(out, out + count * width, name.ends_with(".weight") ? 1.f : 0.f);
+    } else if (zero) {
+      std::fill(out, out + count * width, 0.f);
+    } else if (low) {
+      draw_uniform(seed, stream, first * width, count * width, bound, out);
     } else {
       draw_normal(seed, stream, first * width, count * width, std, out);
     }

@@ -7,8 +7,8 @@
 namespace hone::models {
 
 /// Fills an allocated parameter as training starts from: matrices and tables normal with standard
-/// deviation `std`, norms 1, biases 0. Values depend on the seed and on the parameter's first
-/// tensor's name alone.
+/// deviation `std`, norms 1, biases 0; adapters so that they add nothing yet. Values depend on the
+/// seed and on the parameter's first tensor's name alone.
 void init_parameter(nn::Parameters& parameters, const nn::Parameter& parameter, uint64_t seed,
                     float std);
 

@@ -1,39 +1,36 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "nn/lora.h"
 #include "nn/parameters.h"
+#include "ops/dropout.h"
 #include "ops/linear.h"
 
 namespace hone::nn {
 
-/// A linear layer, or several of one input size stacked along their outputs.
+/// A linear layer, or several of one input size stacked along their outputs; with adapters beside
+/// those that `lora` names.
 class Linear {
  public:
   /// `modules` are checkpoint names without ".weight" and ".bias"; `out` is their outputs together.
+  /// `lora` is read here alone, and may be null.
   Linear(Parameters& parameters, const std::vector<std::string>& modules, int64_t out, int64_t in,
-         DType dtype)
-      : isa_(parameters.isa()) {
-    std::vector<std::string> weights;
-    std::vector<std::string> biases;
-    for (const std::string& module : modules) {
-      weights.push_back(module + ".weight");
-      biases.push_back(module + ".bias");
-    }
-    weight_ = parameters.matrix(std::move(weights), out, in, dtype);
-    bias_ = parameters.vector(std::move(biases), out);
-  }
+         DType dtype, const LoraTargets* lora = nullptr);
 
-  Value operator()(Tape& tape, Value x, const ops::LinearOptions& options = {}) const {
-    return ops::linear(tape, x, weight_, bias_, isa_, options);
-  }
+  /// `drop` says of which rows and at which site the first adapter drops, the next one at the next;
+  /// how much is the adapters' own.
+  Value operator()(Tape& tape, Value x, const ops::LinearOptions& options = {},
+                   const ops::DropoutSite& drop = {}) const;
 
  private:
   Isa isa_;
   Weight weight_;
   Weight bias_;
+  std::vector<Lora> adapters_;
+  float scale_ = 1;
+  float dropout_ = 0;
 };
 
 }  // namespace hone::nn

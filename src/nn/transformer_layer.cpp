@@ -6,14 +6,16 @@ namespace hone::nn {
 
 TransformerLayer::TransformerLayer(Parameters& parameters, const TransformerNames& names,
                                    const TransformerSizes& sizes, int64_t positions,
-                                   bool distances_with_keys)
+                                   bool distances_with_keys, const LoraTargets* lora)
     : sizes_(sizes),
-      query_(parameters, {names.query}, sizes.hidden, sizes.hidden, sizes.dtype),
-      key_value_(parameters, {names.key, names.value}, 2 * sizes.hidden, sizes.hidden, sizes.dtype),
-      attention_out_(parameters, {names.attention_out}, sizes.hidden, sizes.hidden, sizes.dtype),
+      query_(parameters, {names.query}, sizes.hidden, sizes.hidden, sizes.dtype, lora),
+      key_value_(parameters, {names.key, names.value}, 2 * sizes.hidden, sizes.hidden, sizes.dtype,
+                 lora),
+      attention_out_(parameters, {names.attention_out}, sizes.hidden, sizes.hidden, sizes.dtype,
+                     lora),
       attention_norm_(parameters, names.attention_norm, sizes.hidden, sizes.eps),
-      feed_in_(parameters, {names.feed_in}, sizes.intermediate, sizes.hidden, sizes.dtype),
-      feed_out_(parameters, {names.feed_out}, sizes.hidden, sizes.intermediate, sizes.dtype),
+      feed_in_(parameters, {names.feed_in}, sizes.intermediate, sizes.hidden, sizes.dtype, lora),
+      feed_out_(parameters, {names.feed_out}, sizes.hidden, sizes.intermediate, sizes.dtype, lora),
       feed_norm_(parameters, names.feed_norm, sizes.hidden, sizes.eps) {
   if (positions > 0) {
     relative_.table = parameters.table(names.distance + ".weight", 2 * positions - 1,
@@ -31,26 +33,28 @@ uint64_t site(uint64_t depth, uint64_t place) { return 4 * depth + place; }
 
 Value TransformerLayer::all(Tape& tape, Value x, const Packing& packing, uint64_t depth,
                             DType out) const {
+  const auto lora = [&](uint64_t place) { return packing.drop(0, lora_site(depth, place)); };
   ops::AttentionInputs inputs;
-  inputs.q = query_(tape, x, {.out = sizes_.dtype});
-  inputs.kv = key_value_(tape, x, {.out = sizes_.dtype});
+  inputs.q = query_(tape, x, {.out = sizes_.dtype}, lora(0));
+  inputs.kv = key_value_(tape, x, {.out = sizes_.dtype}, lora(1));
   inputs.q_offsets = packing.offsets;
   inputs.offsets = packing.offsets;
   inputs.q_places = packing.places;
   const LayerDropout& p = sizes_.dropout;
   inputs.dropout = packing.drop(p.probabilities, site(depth, 1));
-  return finish(
-      tape, inputs, x,
-      {packing.drop(p.attention_out, site(depth, 2)), packing.drop(p.feed_out, site(depth, 3))},
-      out);
+  return finish(tape, inputs, x,
+                {packing.drop(p.attention_out, site(depth, 2)),
+                 packing.drop(p.feed_out, site(depth, 3)), lora(3), lora(4), lora(5)},
+                out);
 }
 
 Value TransformerLayer::read(Tape& tape, Value x, const Packing& packing, uint64_t depth,
                              DType out) const {
+  const auto lora = [&](uint64_t place) { return packing.drop_read(0, lora_site(depth, place)); };
   const Value rows = ops::gather_rows(tape, x, packing.reads);
   ops::AttentionInputs inputs;
-  inputs.q = query_(tape, rows, {.out = sizes_.dtype});
-  inputs.kv = key_value_(tape, x, {.out = sizes_.dtype});
+  inputs.q = query_(tape, rows, {.out = sizes_.dtype}, lora(0));
+  inputs.kv = key_value_(tape, x, {.out = sizes_.dtype}, packing.drop(0, lora_site(depth, 1)));
   inputs.q_offsets = packing.read_offsets;
   inputs.offsets = packing.offsets;
   inputs.q_places = packing.read_places;
@@ -58,7 +62,7 @@ Value TransformerLayer::read(Tape& tape, Value x, const Packing& packing, uint64
   inputs.dropout = packing.drop_read(p.probabilities, site(depth, 1));
   return finish(tape, inputs, rows,
                 {packing.drop_read(p.attention_out, site(depth, 2)),
-                 packing.drop_read(p.feed_out, site(depth, 3))},
+                 packing.drop_read(p.feed_out, site(depth, 3)), lora(3), lora(4), lora(5)},
                 out);
 }
 
@@ -66,11 +70,13 @@ Value TransformerLayer::finish(Tape& tape, const ops::AttentionInputs& partial, 
                                const Sites& sites, DType out) const {
   ops::AttentionInputs inputs = partial;
   inputs.heads = sizes_.heads;
-  const Value attended = attention_out_(tape, ops::attention(tape, inputs, relative_));
+  const Value attended =
+      attention_out_(tape, ops::attention(tape, inputs, relative_), {}, sites.lora_attention_out);
   const Value middle = attention_norm_(
       tape, attended, {.residual = residual, .dropout = sites.attention_out, .out = sizes_.dtype});
-  const Value wide = feed_in_(tape, middle, {.activation = sizes_.activation, .out = sizes_.dtype});
-  return feed_norm_(tape, feed_out_(tape, wide),
+  const Value wide = feed_in_(tape, middle, {.activation = sizes_.activation, .out = sizes_.dtype},
+                              sites.lora_feed_in);
+  return feed_norm_(tape, feed_out_(tape, wide, {}, sites.lora_feed_out),
                     {.residual = middle, .dropout = sites.feed_out, .out = out});
 }
 

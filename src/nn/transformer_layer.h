@@ -54,9 +54,10 @@ struct Packing {
 /// can run them for the read rows alone.
 class TransformerLayer {
  public:
-  /// `positions` > 0 declares a table of distances.
+  /// `positions` > 0 declares a table of distances. `lora` may be null.
   TransformerLayer(Parameters& parameters, const TransformerNames& names,
-                   const TransformerSizes& sizes, int64_t positions, bool distances_with_keys);
+                   const TransformerSizes& sizes, int64_t positions, bool distances_with_keys,
+                   const LoraTargets* lora = nullptr);
 
   /// All tokens. `depth` is the layer's place in the encoder, which numbers its dropout.
   Value all(Tape& tape, Value x, const Packing& packing, uint64_t depth, DType out) const;
@@ -67,6 +68,10 @@ class TransformerLayer {
   struct Sites {
     ops::DropoutSite attention_out;
     ops::DropoutSite feed_out;
+    /// Of the adapters, by layer.
+    ops::DropoutSite lora_attention_out;
+    ops::DropoutSite lora_feed_in;
+    ops::DropoutSite lora_feed_out;
   };
   Value finish(Tape& tape, const ops::AttentionInputs& inputs, Value residual, const Sites& sites,
                DType out) const;
