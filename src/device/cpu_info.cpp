@@ -99,15 +99,18 @@ bool is_available(Isa isa, const CpuInfo& cpu) {
       return cpu.avx2;
     case Isa::avx512:
       return cpu.avx512;
+    case Isa::avx512_vnni:
+      return cpu.avx512_vnni;
     case Isa::avx512_bf16:
-      return cpu.avx512_bf16;
+      return cpu.avx512_bf16 && cpu.avx512_vnni;
     case Isa::amx:
-      return cpu.amx_bf16 && cpu.avx512_bf16;
+      return cpu.amx_bf16 && is_available(Isa::avx512_bf16, cpu);
   }
   return false;
 }
 
-constexpr Isa kIsas[] = {Isa::baseline, Isa::avx2, Isa::avx512, Isa::avx512_bf16, Isa::amx};
+constexpr Isa kIsas[] = {Isa::baseline,    Isa::avx2,        Isa::avx512,
+                         Isa::avx512_vnni, Isa::avx512_bf16, Isa::amx};
 
 constexpr int kNotForced = -1;
 std::atomic<int> forced_isa{kNotForced};
@@ -116,6 +119,13 @@ std::string names(const std::vector<Isa>& isas) {
   std::string list;
   for (Isa isa : isas) list.append(list.empty() ? "" : ", ").append(isa_name(isa));
   return list;
+}
+
+KernelChoice int8_choice(Isa isa, const CpuInfo& cpu, const std::string& best) {
+  if (isa == Isa::amx && cpu.amx_int8) return {"int8", "amx", best};
+  if (isa >= Isa::avx512_vnni) return {"int8", "avx512_vnni", best};
+  return {"int8", std::string(isa_name(isa)) + ", widened to 16 bits",
+          "no dot products of bytes; those of AVX2 saturate"};
 }
 
 }  // namespace
@@ -128,6 +138,8 @@ std::string_view isa_name(Isa isa) {
       return "avx2";
     case Isa::avx512:
       return "avx512";
+    case Isa::avx512_vnni:
+      return "avx512_vnni";
     case Isa::avx512_bf16:
       return "avx512_bf16";
     case Isa::amx:
@@ -185,7 +197,10 @@ std::vector<Isa> available_isas(const CpuInfo& cpu) {
 Isa choose_isa(const char* requested, const CpuInfo& cpu) {
   if (requested == nullptr || *requested == '\0') {
     if (is_available(Isa::amx, cpu)) return Isa::amx;
-    if (cpu.avx512_bf16 && cpu.vendor == "AuthenticAMD") return Isa::avx512_bf16;
+    if (is_available(Isa::avx512_bf16, cpu) && cpu.vendor == "AuthenticAMD") {
+      return Isa::avx512_bf16;
+    }
+    if (cpu.avx512_vnni) return Isa::avx512_vnni;
     if (cpu.avx512) return Isa::avx512;
     if (cpu.avx2) return Isa::avx2;
     if (kHasBaseline) return Isa::baseline;
@@ -228,10 +243,11 @@ std::vector<KernelChoice> kernel_choices(Isa isa, const CpuInfo& cpu) {
     choices.push_back({"bf16", "avx512_bf16", best});
   } else {
     choices.push_back({"bf16", std::string(isa_name(isa)) + ", widened to fp32",
-                       cpu.avx512_bf16 && isa == Isa::avx512
+                       cpu.avx512_bf16 && isa >= Isa::avx512
                            ? "native bf16 products are slower than fp32 on this family"
                            : "no native bf16 products"});
   }
+  choices.push_back(int8_choice(isa, cpu, best));
   return choices;
 }
 

@@ -13,6 +13,7 @@ enum class Isa : uint8_t {
   baseline,     ///< NEON; on x86-64 not available, where AVX2 is the least hone runs on
   avx2,         ///< AVX2, FMA, F16C
   avx512,       ///< AVX-512 F, BW, CD, DQ, VL
+  avx512_vnni,  ///< and dot products of bytes
   avx512_bf16,  ///< and its bf16 dot products
   amx,          ///< and tiles of bf16
 };

@@ -120,15 +120,30 @@ TEST(CpuInfo, IntelWithoutAmxWidensBf16) {
   FakeCpu fake = sapphire_rapids();
   fake.grants_amx = false;
   const CpuInfo cpu = fake.detect();
-  EXPECT_EQ(choose_isa(nullptr, cpu), Isa::avx512);
+  EXPECT_EQ(choose_isa(nullptr, cpu), Isa::avx512_vnni);
   EXPECT_EQ(choose_isa("avx512_bf16", cpu), Isa::avx512_bf16);
-  const std::vector<KernelChoice> choices = kernel_choices(Isa::avx512, cpu);
-  ASSERT_EQ(choices.size(), 2u);
+  const std::vector<KernelChoice> choices = kernel_choices(Isa::avx512_vnni, cpu);
+  ASSERT_EQ(choices.size(), 3u);
   EXPECT_EQ(choices[0].dtype, "fp32");
   EXPECT_EQ(choices[0].kernel, "avx512");
   EXPECT_EQ(choices[1].dtype, "bf16");
   EXPECT_NE(choices[1].kernel.find("widened"), std::string::npos);
   EXPECT_NE(choices[1].reason.find("slower"), std::string::npos);
+  EXPECT_EQ(choices[2].dtype, "int8");
+  EXPECT_EQ(choices[2].kernel, "avx512_vnni");
+}
+
+TEST(CpuInfo, Int8KernelOfEachInstructionSet) {
+  const CpuInfo cpu = sapphire_rapids().detect();
+  EXPECT_EQ(kernel_choices(Isa::amx, cpu)[2].kernel, "amx");
+  EXPECT_EQ(kernel_choices(Isa::avx512_bf16, cpu)[2].kernel, "avx512_vnni");
+  for (Isa isa : {Isa::avx2, Isa::avx512}) {
+    EXPECT_EQ(kernel_choices(isa, cpu)[2].kernel,
+              std::string(isa_name(isa)) + ", widened to 16 bits");
+  }
+  FakeCpu without = zen4();
+  without.leaves[{7, 0}].ecx = 0;
+  EXPECT_EQ(choose_isa(nullptr, without.detect()), Isa::avx512);
 }
 
 TEST(CpuInfo, AvxNeedsTheSystem) {

@@ -91,14 +91,15 @@ void Task::copy_rows(const Cut& rows, std::byte* to) const {
   const size_t used = static_cast<size_t>(args_.b->k) * kernel_.a_size;
   const size_t filled = static_cast<size_t>(cut_.depth) * kernel_.a_size;
   for (int64_t row = rows.begin; row < rows.end; ++row, to += stride) {
-    kernel_.copy_row(row_of_a(row), args_.b->k, to);
     std::memset(to + used, 0, filled - used);
+    kernel_.copy_row(row_of_a(row), args_.b->k, to);
   }
 }
 
 const std::byte* Task::weight(int64_t panel, int64_t k) const {
   return static_cast<const std::byte*>(args_.b->data) +
-         static_cast<size_t>((panel * cut_.depth + k) * cut_.width) * dtype_size(args_.b->dtype);
+         static_cast<size_t>(panel) * cut_.panel_stride +
+         static_cast<size_t>(k * cut_.width) * dtype_size(args_.b->dtype);
 }
 
 /// The next panel's slice comes from memory while this one is multiplied, a share with each tile.
@@ -167,7 +168,7 @@ size_t gemm_workspace_with(const GemmKernel& kernel, const GemmArgs& args, int t
 void gemm_with(const GemmKernel& kernel, const GemmArgs& args, void* workspace, ThreadPool& pool) {
   if (args.m <= 0 || args.b->n <= 0) return;
   const Blocking cut(kernel, args, pool.size());
-  const GemmFinish finish = gemm_finish(args.b->isa);
+  const GemmFinish finish = gemm_finish(args.b->isa, args.b->dtype);
   for (int worker = 0; worker < pool.size(); ++worker) {
     *scratch_of(cut, workspace, worker).copied_block = -1;
   }
@@ -177,6 +178,10 @@ void gemm_with(const GemmKernel& kernel, const GemmArgs& args, void* workspace, 
 }
 
 const GemmKernel& gemm_kernel(Isa isa, DType dtype) {
+  if (dtype == DType::i8) {
+    if (isa == Isa::amx && cpu_info().amx_int8) return *gemm_amx_int8_kernel();
+    return isa >= Isa::avx512_vnni ? *gemm_vnni_kernel() : *gemm_int8_kernel(isa);
+  }
   if (dtype == DType::bf16 && isa == Isa::amx) return *gemm_amx_kernel();
   if (dtype == DType::bf16 && isa == Isa::avx512_bf16) return *gemm_bf16_kernel();
   return *gemm_f32_kernel(isa, dtype);

@@ -17,10 +17,13 @@ namespace hone::kernels {
 /// matrix can be packed, stored, streamed and cut along n panel by panel. Inside a panel:
 ///   fp32  [k][panel_rows], and f64 likewise
 ///   bf16  [k / 2][panel_rows][2], k rounded up to 32 with zeros
+///   i8    [k / 4][panel_rows][4], k rounded up to 64 with zeros; behind them the rows' scales,
+///   fp32
+///         [panel_rows], and the sums of their bytes, int32 [panel_rows]
 /// The last panel is filled up with zero rows. The layout depends on dtype and panel_rows alone:
-/// avx512, avx512_bf16 and amx share it.
+/// all from avx512 on share it.
 struct PackedMatrix {
-  DType dtype;  ///< f32, bf16, or f64: for gradient checks, plain code
+  DType dtype;  ///< f32, bf16, i8, or f64: for gradient checks, plain code
   Isa isa;
   int64_t n;
   int64_t k;
@@ -33,11 +36,21 @@ size_t packed_bytes(Isa isa, DType dtype, int64_t n, int64_t k);
 /// Packs rows [first, first + count) of a weight [n, k] into `packed`, the whole matrix' memory;
 /// `rows` points at row `first`. `first` is a multiple of panel_rows(isa), and so is `count` unless
 /// it ends the matrix. bf16 rounds to nearest even. Calls for disjoint rows may run in parallel.
+/// i8 has a call of its own, below.
 void pack_rows(Isa isa, DType dtype, const float* rows, int64_t first, int64_t count, int64_t n,
                int64_t k, void* packed);
+/// The same for i8, from rows as quantize_symmetric() gives them: row j is scales[j] * rows[j].
+void pack_quantized_rows(Isa isa, const int8_t* rows, const float* scales, int64_t first,
+                         int64_t count, int64_t k, void* packed);
 /// Row `row` back as fp32 [k]: the packed value, exact (f64: rounded; gemm_f64.h has both in
 /// double).
 void unpack_row(const PackedMatrix& matrix, int64_t row, float* out);
+
+/// How a row of A is quantised: x is nearly scale * (q - zero), q from 0 to 255.
+struct RowScale {
+  float scale;
+  int32_t zero;
+};
 
 /// C[m, n] = activation(A[m, k] * W[n, k]^T + bias) + residual.
 /// Rows are `lda`, `ldr`, `ldc` elements apart and need no alignment. C may be the residual itself,
@@ -45,8 +58,9 @@ void unpack_row(const PackedMatrix& matrix, int64_t row, float* out);
 struct GemmArgs {
   int64_t m = 0;
   const void* a = nullptr;
-  DType a_dtype = DType::f32;  ///< that of the weight
+  DType a_dtype = DType::f32;  ///< that of the weight; u8 where that is i8
   int64_t lda = 0;
+  const RowScale* a_scales = nullptr;  ///< [m], with a weight in i8 alone
   const PackedMatrix* b = nullptr;
   const void* bias = nullptr;  ///< [n], fp32 (f64 with a weight in f64), or null
   Activation activation = Activation::none;
@@ -62,8 +76,9 @@ struct GemmArgs {
 /// same matrix and lda never needs less. Pointers other than b may be null here.
 size_t gemm_workspace(const GemmArgs& args, int threads);
 
-/// Sums are fp32, in one order along k: the bits of a row of C depend on that row of A and on the
-/// matrix alone, not on m, the row's place or the number of threads. Allocates nothing.
+/// Sums are fp32, in one order along k, or exact integers for i8: the bits of a row of C depend on
+/// that row of A and on the matrix alone, not on m, the row's place or the number of threads.
+/// Allocates nothing.
 void gemm(const GemmArgs& args, void* workspace, ThreadPool& pool);
 
 }  // namespace hone::kernels

@@ -7,6 +7,7 @@ namespace {
 
 /// The processor's tiles. By assembler: g++ 12's intrinsics take tile numbers as literal text only.
 struct Tiles {
+  using Element = bf16;
   /// Palette 1 (eight tiles of 16 rows by 64 bytes), written by hand: some guests leave CPUID's
   /// description of the palettes empty though the tiles work.
   struct alignas(64) Config {
@@ -44,13 +45,25 @@ struct Tiles {
   }
 };
 
+/// Bytes from 0 to 255 by bytes from -128 to 127.
+struct ByteTiles : Tiles {
+  using Element = uint8_t;
+
+  template <int sums, int a, int b>
+  static void dot() {
+    __asm__ volatile("tdpbusd %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(sums), "i"(a), "i"(b));
+  }
+};
+
 }  // namespace
 
 const GemmKernel* gemm_amx_kernel() { return &amx::kKernel<Tiles>; }
+const GemmKernel* gemm_amx_int8_kernel() { return &amx::kKernel<ByteTiles>; }
 
 }  // namespace hone::kernels
 #else
 namespace hone::kernels {
 const GemmKernel* gemm_amx_kernel() { return nullptr; }
+const GemmKernel* gemm_amx_int8_kernel() { return nullptr; }
 }  // namespace hone::kernels
 #endif

@@ -20,6 +20,7 @@ Blocking::Blocking(const GemmKernel& with, const GemmArgs& args, int threads) : 
   width = panel_rows(b.isa);
   panels = ceil_div(b.n, width);
   depth = packed_depth(b.dtype, b.k);
+  panel_stride = panel_bytes(b.isa, b.dtype, b.k);
   units = ceil_div(args.m, kernel.row_unit);
   tiles = ceil_div(units, kernel.tile_rows / kernel.row_unit);
   most_tiles = kBlockRows / kernel.tile_rows;

@@ -24,17 +24,18 @@ constexpr int64_t kMostTiles = kBlockRows / 4;  ///< of a block, in any kernel
 
 struct Blocking {
   const GemmKernel& kernel;
-  bool copy_all = false;   ///< of A; otherwise only a last tile that is no whole unit of rows
-  int64_t width = 0;       ///< of a panel
-  int64_t panels = 0;      ///< of the weight
-  int64_t depth = 0;       ///< k, rounded up
-  int64_t slice = 0;       ///< of k
-  int64_t slices = 0;      ///< how many
-  int64_t units = 0;       ///< of rows
-  int64_t tiles = 0;       ///< of units
-  int64_t most_tiles = 0;  ///< of a block
-  int64_t blocks = 0;      ///< of tiles
-  int64_t chunks = 0;      ///< of panels
+  bool copy_all = false;    ///< of A; otherwise only a last tile that is no whole unit of rows
+  int64_t width = 0;        ///< of a panel
+  int64_t panels = 0;       ///< of the weight
+  int64_t depth = 0;        ///< k, rounded up
+  size_t panel_stride = 0;  ///< bytes
+  int64_t slice = 0;        ///< of k
+  int64_t slices = 0;       ///< how many
+  int64_t units = 0;        ///< of rows
+  int64_t tiles = 0;        ///< of units
+  int64_t most_tiles = 0;   ///< of a block
+  int64_t blocks = 0;       ///< of tiles
+  int64_t chunks = 0;       ///< of panels
 
   Blocking(const GemmKernel& with, const GemmArgs& args, int threads);
 

@@ -14,7 +14,6 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/gemm_f32.cpp"
 #include <hwy/foreach_target.h>
 
-#include "kernels/cpu/activation-inl.h"
 #include "kernels/cpu/convert-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -106,10 +105,10 @@ void MultiplyRows(const float* a, int64_t lda, const Weight* b, int64_t k, bool 
 
 template <typename Weight, int rows = kTileRows>
 void Multiply(int64_t wanted, const void* a, int64_t lda, const void* b, int64_t k, bool add,
-              float* sums, GemmFetch fetch) {
+              void* sums, GemmFetch fetch) {
   if (wanted == rows) {
     MultiplyRows<rows>(static_cast<const float*>(a), lda, static_cast<const Weight*>(b), k, add,
-                       sums, fetch);
+                       static_cast<float*>(sums), fetch);
   } else if constexpr (rows > 1) {
     Multiply<Weight, rows - 1>(wanted, a, lda, b, k, add, sums, fetch);
   }
@@ -124,69 +123,6 @@ void CopyRow(const void* from, int64_t k, void* to) {
     hn::StoreU(LoadVector(row + i), kF32, out + i);
   }
   if (i < k) hn::StoreU(LoadPart(row + i, k - i), kF32, out + i);  // a whole line follows k
-}
-
-/// One row of a tile; bias and residual may be null.
-template <Activation activation, typename Residual, typename C>
-HWY_INLINE void FinishRow(const float* sums, const float* bias, const Residual* residual,
-                          int64_t count, C* c) {
-  const auto finish = [&](VF32 x, auto load) HWY_ATTR {
-    if (bias) x = hn::Add(x, load(bias));
-    x = Activate<activation>(kF32, x);
-    return residual ? hn::Add(x, load(residual)) : x;
-  };
-  int64_t j = 0;
-  for (; j + static_cast<int64_t>(kLanes) <= count; j += kLanes) {
-    const auto load = [j](const auto* p) HWY_ATTR { return LoadVector(p + j); };
-    StoreVector(finish(hn::Load(kF32, sums + j), load), c + j);
-  }
-  if (const size_t rest = static_cast<size_t>(count) % kLanes; rest != 0) {
-    const auto load = [j, rest](const auto* p) HWY_ATTR { return LoadPart(p + j, rest); };
-    StorePart(finish(hn::Load(kF32, sums + j), load), c + j, rest);
-  }
-}
-
-template <Activation activation, typename Residual, typename C>
-void FinishTile(const GemmArgs& args, const GemmTile& tile) {
-  const auto* bias = static_cast<const float*>(args.bias);
-  if (bias) bias += tile.column;
-  const auto* residual = static_cast<const Residual*>(args.residual);
-  if (residual) residual += tile.row * args.ldr + tile.column;
-  C* c = static_cast<C*>(args.c) + tile.row * args.ldc + tile.column;
-  for (int64_t r = 0; r < tile.rows; ++r) {
-    FinishRow<activation>(tile.sums + r * kPanel, bias, residual, tile.columns, c);
-    if (residual) residual += args.ldr;
-    c += args.ldc;
-  }
-}
-
-template <Activation activation>
-void FinishAs(const GemmArgs& args, const GemmTile& tile) {
-  const bool residual_bf16 = args.residual && args.residual_dtype == DType::bf16;
-  if (args.c_dtype == DType::bf16) {
-    residual_bf16 ? FinishTile<activation, bf16, bf16>(args, tile)
-                  : FinishTile<activation, float, bf16>(args, tile);
-  } else {
-    residual_bf16 ? FinishTile<activation, bf16, float>(args, tile)
-                  : FinishTile<activation, float, float>(args, tile);
-  }
-}
-
-void Finish(const GemmArgs& args, const GemmTile& tile) {
-  switch (args.activation) {
-    case Activation::none:
-      return FinishAs<Activation::none>(args, tile);
-    case Activation::gelu:
-      return FinishAs<Activation::gelu>(args, tile);
-    case Activation::gelu_tanh:
-      return FinishAs<Activation::gelu_tanh>(args, tile);
-    case Activation::relu:
-      return FinishAs<Activation::relu>(args, tile);
-    case Activation::silu:
-      return FinishAs<Activation::silu>(args, tile);
-    case Activation::tanh:
-      return FinishAs<Activation::tanh>(args, tile);
-  }
 }
 
 constexpr int64_t kWhole = 400 << 10;
@@ -244,13 +180,11 @@ const GemmKernel* gemm_f32_kernel(Isa isa, DType dtype) {
   if (dtype == DType::bf16) return isa >= Isa::avx512 ? &widen : &N_AVX2::kWidenKernel;
   return isa >= Isa::avx512 ? &f32 : &N_AVX2::kF32Kernel;
 }
-GemmFinish gemm_finish(Isa isa) { return isa >= Isa::avx512 ? &N_AVX3::Finish : &N_AVX2::Finish; }
 #else
 const GemmKernel* gemm_f32_kernel(Isa, DType dtype) {
   return dtype == DType::bf16 ? &HWY_STATIC_DISPATCH(kWidenKernel)
                               : &HWY_STATIC_DISPATCH(kF32Kernel);
 }
-GemmFinish gemm_finish(Isa) { return &HWY_STATIC_DISPATCH(Finish); }
 #endif
 
 }  // namespace hone::kernels

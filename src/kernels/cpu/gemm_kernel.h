@@ -26,11 +26,12 @@ struct GemmKernel {
   /// Copies k elements of a row of A as they come to A as multiply reads it: for rows that cannot
   /// be read where they are.
   void (*copy_row)(const void* from, int64_t k, void* to);
-  /// sums[r * panel_rows + j] = (or +=, where `add`) sum of a(r, i) * b(j, i) over i < k, ascending
-  /// in i: splitting k over several calls does not change a bit. Rows of A are lda elements apart.
-  /// Meanwhile one cache line is fetched into the L2 cache at each step of one or two k.
+  /// sums[r * panel_rows + j], fp32 or for i8 int32, = (or +=, where `add`) sum of a(r, i) * b(j,
+  /// i) over i < k, ascending in i: splitting k over several calls does not change a bit. Rows of A
+  /// are lda elements apart. Meanwhile one cache line is fetched into the L2 cache at each step of
+  /// one or two k.
   void (*multiply)(int64_t rows, const void* a, int64_t lda, const void* b, int64_t k, bool add,
-                   float* sums, GemmFetch fetch);
+                   void* sums, GemmFetch fetch);
   /// Called around a worker's run of multiply; may be null.
   void (*begin)();
   void (*end)();
@@ -41,6 +42,10 @@ const GemmKernel* gemm_f32_kernel(Isa isa, DType dtype);
 /// By AVX512-BF16's dot products.
 const GemmKernel* gemm_bf16_kernel();
 const GemmKernel* gemm_amx_kernel();
+/// i8 as integers of 16 bits, by AVX512-VNNI, by AMX. All give the same sums.
+const GemmKernel* gemm_int8_kernel(Isa isa);
+const GemmKernel* gemm_vnni_kernel();
+const GemmKernel* gemm_amx_int8_kernel();
 /// The one of these that gemm() takes.
 const GemmKernel& gemm_kernel(Isa isa, DType dtype);
 
@@ -48,12 +53,12 @@ const GemmKernel& gemm_kernel(Isa isa, DType dtype);
 struct GemmTile {
   int64_t row, column;    ///< of C
   int64_t rows, columns;  ///< columns may be fewer than the panel has
-  const float* sums;      ///< rows of panel_rows(isa)
+  const void* sums;       ///< rows of panel_rows(isa), as GemmKernel's multiply gives them
 };
 
-/// Bias, activation, residual, conversion.
+/// Scales of i8, bias, activation, residual, conversion.
 using GemmFinish = void (*)(const GemmArgs& args, const GemmTile& tile);
-GemmFinish gemm_finish(Isa isa);
+GemmFinish gemm_finish(Isa isa, DType weight);
 
 /// gemm_workspace() and gemm() with a kernel of the caller's choice, for tests.
 size_t gemm_workspace_with(const GemmKernel& kernel, const GemmArgs& args, int threads);
@@ -64,8 +69,30 @@ constexpr int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
 /// k of a bf16 panel is rounded up to this: a tile of AMX is 32 deep.
 constexpr int64_t kBf16Depth = 32;
+/// And of an i8 panel to this, for the same reason.
+constexpr int64_t kInt8Depth = 64;
 inline int64_t packed_depth(DType dtype, int64_t k) {
+  if (dtype == DType::i8) return round_up(k, kInt8Depth);
   return dtype == DType::bf16 ? round_up(k, kBf16Depth) : k;
+}
+/// From one panel to the next.
+inline size_t panel_bytes(Isa isa, DType dtype, int64_t k) {
+  const size_t scales = dtype == DType::i8 ? sizeof(float) + sizeof(int32_t) : 0;
+  return static_cast<size_t>(panel_rows(isa)) *
+         (static_cast<size_t>(packed_depth(dtype, k)) * dtype_size(dtype) + scales);
+}
+/// What stands behind the bytes of an i8 panel.
+struct Int8Columns {
+  const float* scales;
+  const int32_t* sums;
+};
+inline Int8Columns int8_columns(const PackedMatrix& b, int64_t panel) {
+  const int64_t width = panel_rows(b.isa);
+  const auto* start = static_cast<const std::byte*>(b.data) +
+                      static_cast<size_t>(panel) * panel_bytes(b.isa, b.dtype, b.k) +
+                      width * packed_depth(b.dtype, b.k);
+  const auto* scales = reinterpret_cast<const float*>(start);
+  return {scales, reinterpret_cast<const int32_t*>(scales + width)};
 }
 
 }  // namespace hone::kernels

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cstring>
+#include <numeric>
 
 #include "kernels/cpu/gemm_kernel.h"
 
@@ -21,6 +23,22 @@ void pack_panel(const float* rows, int64_t count, int64_t width, int64_t k, bf16
   }
 }
 
+void pack_panel(const int8_t* rows, const float* scales, int64_t count, int64_t width, int64_t k,
+                std::byte* out) {
+  const int64_t depth = packed_depth(DType::i8, k);
+  auto* bytes = reinterpret_cast<int8_t*>(out);
+  auto* row_scales = reinterpret_cast<float*>(out + width * depth);
+  auto* row_sums = reinterpret_cast<int32_t*>(row_scales + width);
+  std::memset(out, 0, static_cast<size_t>(width) * (static_cast<size_t>(depth) + 8));
+  for (int64_t j = 0; j < count; ++j) {
+    const int8_t* row = rows + j * k;
+    int8_t* column = bytes + j * 4;
+    for (int64_t i = 0; i < k; ++i) column[i / 4 * width * 4 + i % 4] = row[i];
+    row_scales[j] = scales[j];
+    row_sums[j] = std::accumulate(row, row + k, int32_t{0});
+  }
+}
+
 template <typename T>
 void pack(Isa isa, DType dtype, const float* rows, int64_t first, int64_t count, int64_t k,
           T* packed) {
@@ -37,8 +55,7 @@ void pack(Isa isa, DType dtype, const float* rows, int64_t first, int64_t count,
 int64_t panel_rows(Isa isa) { return isa >= Isa::avx512 ? 32 : isa == Isa::avx2 ? 16 : 8; }
 
 size_t packed_bytes(Isa isa, DType dtype, int64_t n, int64_t k) {
-  return static_cast<size_t>(round_up(n, panel_rows(isa)) * packed_depth(dtype, k)) *
-         dtype_size(dtype);
+  return static_cast<size_t>(ceil_div(n, panel_rows(isa))) * panel_bytes(isa, dtype, k);
 }
 
 void pack_rows(Isa isa, DType dtype, const float* rows, int64_t first, int64_t count,
@@ -52,12 +69,28 @@ void pack_rows(Isa isa, DType dtype, const float* rows, int64_t first, int64_t c
   }
 }
 
+void pack_quantized_rows(Isa isa, const int8_t* rows, const float* scales, int64_t first,
+                         int64_t count, int64_t k, void* packed) {
+  const int64_t width = panel_rows(isa);
+  const size_t panel = panel_bytes(isa, DType::i8, k);
+  auto* out = static_cast<std::byte*>(packed) + static_cast<size_t>(first / width) * panel;
+  for (int64_t row = 0; row < count; row += width, out += panel) {
+    pack_panel(rows + row * k, scales + row, std::min(width, count - row), width, k, out);
+  }
+}
+
 void unpack_row(const PackedMatrix& matrix, int64_t row, float* out) {
   const int64_t width = panel_rows(matrix.isa);
   const int64_t start = row / width * width * packed_depth(matrix.dtype, matrix.k);
   const int64_t lane = row % width;
   for (int64_t i = 0; i < matrix.k; ++i) {
-    if (matrix.dtype == DType::bf16) {
+    if (matrix.dtype == DType::i8) {
+      const auto* bytes =
+          static_cast<const int8_t*>(matrix.data) +
+          static_cast<size_t>(row / width) * panel_bytes(matrix.isa, matrix.dtype, matrix.k);
+      out[i] = int8_columns(matrix, row / width).scales[lane] *
+               bytes[(i / 4 * width + lane) * 4 + i % 4];
+    } else if (matrix.dtype == DType::bf16) {
       out[i] = to_float(
           static_cast<const bf16*>(matrix.data)[start + (i / 2 * width + lane) * 2 + i % 2]);
     } else if (matrix.dtype == DType::f64) {

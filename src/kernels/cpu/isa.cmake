@@ -10,4 +10,5 @@ endfunction()
 
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   hone_isa_sources("-mavx512f;-mavx512bf16" gemm_bf16.cpp)
+  hone_isa_sources("-mavx512f;-mavx512vnni" gemm_vnni.cpp)
 endif()

@@ -9,6 +9,7 @@ namespace hone::kernels {
 /// AMX's eight tiles in plain memory, so that packing, blocking and edges of the AMX kernel are
 /// tested on processors without it. Unconfigured tiles hold NaN: a forgotten configure() shows.
 struct EmulatedTiles {
+  using Element = bf16;
   struct Tile {
     std::byte rows[16][64];
   };
@@ -45,6 +46,25 @@ struct EmulatedTiles {
         for (int column = 0; column < 16; ++column) {
           row[column] += to_float(x[0]) * to_float(y[2 * column]);
           row[column] += to_float(x[1]) * to_float(y[2 * column + 1]);
+        }
+      }
+      std::memcpy(tiles[sums].rows[r], row, 64);
+    }
+  }
+};
+
+struct EmulatedByteTiles : EmulatedTiles {
+  using Element = uint8_t;
+
+  template <int sums, int a, int b>
+  static void dot() {
+    for (int r = 0; r < 16; ++r) {
+      int32_t row[16];
+      std::memcpy(row, tiles[sums].rows[r], 64);
+      for (int k = 0; k < 64; ++k) {
+        const auto x = static_cast<uint8_t>(tiles[a].rows[r][k]);
+        for (int column = 0; column < 16; ++column) {
+          row[column] += x * static_cast<int8_t>(tiles[b].rows[k / 4][4 * column + k % 4]);
         }
       }
       std::memcpy(tiles[sums].rows[r], row, 64);
