@@ -25,7 +25,7 @@ namespace hone::bench {
 namespace {
 
 constexpr const char* kHelp =
-    "gemm_bench [--out FOLDER] [--m 1,32,...] [--threads 1,2] [--dtype fp32,bf16]\n"
+    "gemm_bench [--out FOLDER] [--m 1,32,...] [--threads 1,2] [--dtype fp32,bf16,int8]\n"
     "           [--shapes 768x768,...  (N x K)] [--budget-ms 80] [--hot]\n"
     "HONE_ISA chooses ours and caps oneDNN's. Weights come from memory, as in a model of many\n"
     "layers, unless --hot. --out writes gemm.md and gemm.json there.\n";
@@ -33,7 +33,7 @@ constexpr const char* kHelp =
 struct Options {
   std::vector<int64_t> m = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096};
   std::vector<int64_t> threads = {1, 2};
-  std::vector<DType> dtypes = {DType::f32, DType::bf16};
+  std::vector<DType> dtypes = {DType::f32, DType::bf16, DType::i8};
   std::vector<std::pair<int64_t, int64_t>> shapes = {{768, 768},  {2304, 768}, {3072, 768},
                                                      {768, 3072}, {384, 384},  {1152, 384},
                                                      {1536, 384}, {384, 1536}};
@@ -223,7 +223,9 @@ Options parse(int argc, char** argv) {
     if (flag == "--dtype") {
       options.dtypes.clear();
       for (const std::string& name : split(value, ',')) {
-        options.dtypes.push_back(name == "bf16" ? DType::bf16 : DType::f32);
+        options.dtypes.push_back(name == "int8"   ? DType::i8
+                                 : name == "bf16" ? DType::bf16
+                                                  : DType::f32);
       }
     }
     if (flag == "--shapes") {

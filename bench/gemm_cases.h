@@ -12,7 +12,7 @@ namespace hone::bench {
 
 struct Case {
   Isa isa;
-  DType dtype;  ///< of A, the weight and C; bias and sums are fp32
+  DType dtype;  ///< of A, the weight and C; bias and sums are fp32. i8: A is u8, C fp32
   int threads;
   int64_t m, n, k;
   /// The weight is held this many times and each call takes the next one: with more bytes than the
@@ -37,7 +37,12 @@ class Product {
   virtual std::vector<float> result() const = 0;
 };
 
-/// The same pseudo-random inputs for every contender: a [m, k], weight [n, k], bias [n].
+/// i8: A is a byte of this, the weight one of that.
+constexpr float kByteOfA = 0x1p-8f;
+constexpr float kByteOfWeight = 0x1p-7f;
+
+/// The same pseudo-random inputs for every contender: a [m, k], weight [n, k], bias [n]. Exact in
+/// the case's dtype.
 struct Inputs {
   std::vector<float> a, weight, bias;
   explicit Inputs(const Case& c);
@@ -46,7 +51,7 @@ struct Inputs {
 std::unique_ptr<Product> make_hone(const Case& c, const Inputs& inputs, ThreadPool& pool);
 
 /// oneDNN's own choice of weight layout (format any), packed before timing. Null where it has none
-/// (bf16 under AVX2).
+/// (bf16 under AVX2), or a wrong one (bytes without VNNI: its sums of 16 bits saturate).
 std::unique_ptr<Product> make_onednn(const Case& c, const Inputs& inputs);
 /// Before the first primitive: no AMX where its palettes cannot be asked for, and not above `isa`.
 void cap_onednn(Isa isa);
