@@ -1,10 +1,23 @@
 #include "autograd/tape.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/error.h"
 
 namespace hone {
+namespace {
+
+/// The step that wrote `value`, which a step of the plan did.
+const Step& maker(const Plan& plan, Value value) {
+  const auto writes = [&](const Step& step) {
+    return std::any_of(step.writes.begin(), step.writes.end(),
+                       [&](Value written) { return written.id == value.id; });
+  };
+  return *std::find_if(plan.steps().rbegin(), plan.steps().rend(), writes);
+}
+
+}  // namespace
 
 Tape::State& Tape::state(Value value) {
   const auto at = static_cast<size_t>(value.id);
@@ -52,8 +65,33 @@ void Tape::set_gradient(Value value, Value gradient) {
   state(value).gradient = gradient;
 }
 
-void Tape::backward() {
-  while (!entries_.empty()) {
+Value Tape::checkpoint(Value x, std::function<Value(Value)> segment) {
+  const size_t count = entries_.size();
+  const Value y = segment(x);
+  if (entries_.size() == count) return y;
+  entries_.resize(count);
+  on_backward(y, [this, x, y, segment = std::move(segment)] { emit_again(x, y, segment); });
+  return y;
+}
+
+void Tape::emit_again(Value x, Value y, const std::function<Value(Value)>& segment) {
+  const size_t count = entries_.size();
+  const std::vector<Value> kept = maker(plan_, y).writes;
+  const Value input = saved(x);
+  state(input).needs_gradient = needs_gradient(x);
+  state(input).gradient = gradient(x);
+  const Value copy = segment(input);
+  const std::vector<Value>& again = maker(plan_, copy).writes;
+  for (size_t i = 0; i < kept.size(); ++i) plan_.alias(again[i], kept[i]);
+  set_gradient(copy, *gradient(y));
+  backward_to(count);
+  state(x).gradient = gradient(input);
+}
+
+void Tape::backward() { backward_to(0); }
+
+void Tape::backward_to(size_t count) {
+  while (entries_.size() > count) {
     const Entry entry = std::move(entries_.back());
     entries_.pop_back();
     if (gradient(entry.output)) entry.emit();

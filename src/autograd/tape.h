@@ -40,6 +40,12 @@ class Tape {
   /// once for all readers, where it can be recomputed.
   Value saved(Value value);
 
+  /// Activation checkpointing: y = segment(x), of which memory holds, until the backward pass, x
+  /// and what the step that made y wrote; the other steps are emitted again there, with the same
+  /// bits. `segment` is called twice, must record the same steps over what it is handed, and reads
+  /// nothing else that a step of this plan made.
+  Value checkpoint(Value x, std::function<Value(Value)> segment);
+
   /// The gradient so far; empty where nothing contributed.
   std::optional<Value> gradient(Value value) const;
   /// Makes `gradient` the gradient of `value`, replacing what there was: who adds to one reads it
@@ -61,6 +67,9 @@ class Tape {
     std::optional<Value> restored;
   };
   State& state(Value value);
+  /// Emits the backward steps of all entries but the first `count`.
+  void backward_to(size_t count);
+  void emit_again(Value x, Value y, const std::function<Value(Value)>& segment);
 
   Plan& plan_;
   bool training_ = false;

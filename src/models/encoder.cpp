@@ -1,5 +1,6 @@
 #include "models/encoder.h"
 
+#include <algorithm>
 #include <string>
 
 #include "base/error.h"
@@ -144,32 +145,48 @@ EncoderInputs Encoder::declare_inputs(Plan& plan) {
   return in;
 }
 
-Value Encoder::hidden(Tape& tape, const EncoderInputs& in, bool first_only) const {
+Value Encoder::run_layers(Tape& tape, Value x, const nn::Packing& packing, bool first_only,
+                          size_t begin, size_t end) const {
+  for (size_t depth = begin; depth < end; ++depth) {
+    const nn::TransformerLayer& layer = layers_[order_[depth]];
+    const bool last = depth + 1 == order_.size();
+    // Training's backward pass wants the last rows in the layer's own dtype.
+    const DType out = last && !tape.training() ? ops::wide_dtype(dtype_) : dtype_;
+    x = last && first_only ? layer.read(tape, x, packing, depth, out)
+                           : layer.all(tape, x, packing, depth, out);
+  }
+  return x;
+}
+
+Value Encoder::hidden(Tape& tape, const EncoderInputs& in, bool first_only,
+                      int64_t segments) const {
   const nn::Packing& packing = in.packing;
   Value x = ops::embed_tokens(tape, {in.ids, in.positions, in.types}, embeddings_, dtype_);
   x = ops::dropout(tape, x, packing.drop(config_.embedding_dropout, 0));
-  const uint64_t outside = order_.size();  // of the layers, where adapters drop
   if (projection_) {
+    const uint64_t outside = order_.size();  // of the layers, where adapters drop
     x = (*projection_)(tape, x, {.out = dtype_}, packing.drop(0, nn::lora_site(outside, 0)));
   }
-  uint64_t depth = 0;
-  for (; depth + 1 < order_.size(); ++depth) {
-    x = layers_[order_[depth]].all(tape, x, packing, depth, dtype_);
+  const size_t count = order_.size();
+  const size_t cuts = std::min(static_cast<size_t>(segments), count);
+  for (size_t i = 0; i < cuts; ++i) {
+    const size_t begin = i * count / cuts;
+    const size_t end = (i + 1) * count / cuts;
+    x = tape.checkpoint(x, [this, &tape, packing, first_only, begin, end](Value input) {
+      return run_layers(tape, input, packing, first_only, begin, end);
+    });
   }
-  // Training's backward pass wants the last rows in the layer's own dtype.
-  const DType out = tape.training() ? dtype_ : ops::wide_dtype(dtype_);
-  const nn::TransformerLayer& last = layers_[order_.back()];
-  x = first_only ? last.read(tape, x, packing, depth, out) : last.all(tape, x, packing, depth, out);
+  if (cuts == 0) x = run_layers(tape, x, packing, first_only, 0, count);
   return ops::convert(tape, x, ops::wide_dtype(dtype_));
 }
 
-Value Encoder::logits(Tape& tape, const EncoderInputs& in) const {
+Value Encoder::logits(Tape& tape, const EncoderInputs& in, int64_t segments) const {
   if (!head_) fail(ErrorKind::internal, "logits of an encoder without a head");
   // Behind the sites of all layers.
   const uint64_t site = 4 * (order_.size() + 1);
   const float p = config_.head_dropout;
   const DType wide = ops::wide_dtype(dtype_);
-  Value x = hidden(tape, in, true);
+  Value x = hidden(tape, in, true, segments);
   if (family_.drops_before_head) x = ops::dropout(tape, x, in.packing.drop_read(p, site));
   x = head_->dense(tape, x, {.activation = family_.head_activation, .out = wide},
                    in.packing.drop_read(0, nn::lora_site(order_.size(), 1)));
@@ -198,12 +215,12 @@ Forward Encoder::record(const OutputOptions& options) const {
   return forward;
 }
 
-TrainingStep Encoder::record_training(const ops::LossOptions& loss,
-                                      std::vector<bool> trainable) const {
+TrainingStep Encoder::record_training(const ops::LossOptions& loss, std::vector<bool> trainable,
+                                      const TrainingOptions& options) const {
   TrainingStep step;
   Tape tape(step.plan, std::move(trainable));
   step.inputs = declare_inputs(step.plan);
-  step.logits = logits(tape, step.inputs);
+  step.logits = logits(tape, step.inputs, options.checkpoint_segments);
   const bool classes = loss.kind == ops::LossKind::cross_entropy;
   step.labels = step.plan.input(classes ? DType::i32 : step.logits.dtype, Axis::sequences,
                                 classes ? 1 : step.logits.width);
@@ -212,6 +229,7 @@ TrainingStep Encoder::record_training(const ops::LossOptions& loss,
   step.plan.keep(step.logits);
   step.forward_steps = step.plan.steps().size();
   tape.backward();
+  step.plan.prune();
   return step;
 }
 

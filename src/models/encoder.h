@@ -51,6 +51,12 @@ struct TrainingStep {
   size_t forward_steps = 0;  ///< of the plan; the others are the backward pass
 };
 
+struct TrainingOptions {
+  /// Activation checkpointing: into how many segments the layers are cut, of which memory holds the
+  /// inputs alone while the forward pass runs on; at most one a layer. 0: none.
+  int64_t checkpoint_segments = 0;
+};
+
 /// An encoder of one of the families, with its classification head where `with_head`. One
 /// definition for every batch: nothing in it knows a token count.
 class Encoder {
@@ -73,13 +79,17 @@ class Encoder {
   /// alone.
   Forward record(const OutputOptions& options) const;
   /// A step that adds to the gradients of the slots that `trainable` names.
-  TrainingStep record_training(const ops::LossOptions& loss, std::vector<bool> trainable) const;
+  TrainingStep record_training(const ops::LossOptions& loss, std::vector<bool> trainable,
+                               const TrainingOptions& options = {}) const;
 
  private:
   static EncoderInputs declare_inputs(Plan& plan);
   /// The last layer in fp32: of the read rows, or of all tokens.
-  Value hidden(Tape& tape, const EncoderInputs& in, bool first_only) const;
-  Value logits(Tape& tape, const EncoderInputs& in) const;
+  Value hidden(Tape& tape, const EncoderInputs& in, bool first_only, int64_t segments = 0) const;
+  /// Layers [begin, end) of the order.
+  Value run_layers(Tape& tape, Value x, const nn::Packing& packing, bool first_only, size_t begin,
+                   size_t end) const;
+  Value logits(Tape& tape, const EncoderInputs& in, int64_t segments = 0) const;
 
   struct Head {
     nn::Linear dense;

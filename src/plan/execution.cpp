@@ -54,7 +54,8 @@ void Execution::resize(const Extents& extents) {
   auto* base = static_cast<std::byte*>(arena_.data());
   for (const Plan::Entry& entry : plan_.entries_) {
     const auto id = static_cast<size_t>(entry.value.id);
-    if (!entry.external) frame_.arrays_[id] = base + memory_.offsets[id];
+    const auto at = static_cast<size_t>(entry.original < 0 ? entry.value.id : entry.original);
+    if (!entry.external) frame_.arrays_[id] = base + memory_.offsets[at];
   }
   frame_.workspace_ = base + memory_.bytes;
   laid_out_ = true;

@@ -1,6 +1,7 @@
 #include "plan/plan.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace hone {
 
@@ -20,16 +21,47 @@ Value Plan::temporary(DType dtype, Axis rows, int64_t width) {
 
 void Plan::keep(Value value) { entries_[static_cast<size_t>(value.id)].kept = true; }
 
-void Plan::add(Step step) {
-  const auto index = static_cast<int32_t>(steps_.size());
+Plan::Entry& Plan::original(Value value) {
+  Entry& entry = entries_[static_cast<size_t>(value.id)];
+  return entry.original < 0 ? entry : entries_[static_cast<size_t>(entry.original)];
+}
+
+void Plan::touch(const Step& step, int32_t index) {
   for (const auto* values : {&step.reads, &step.writes}) {
     for (const Value& value : *values) {
-      Entry& entry = entries_[static_cast<size_t>(value.id)];
+      Entry& entry = original(value);
       if (entry.first < 0) entry.first = index;
       entry.last = std::max(entry.last, index);
     }
   }
+}
+
+void Plan::add(Step step) {
+  touch(step, static_cast<int32_t>(steps_.size()));
   steps_.push_back(std::move(step));
+}
+
+void Plan::alias(Value copy, Value original) {
+  entries_[static_cast<size_t>(copy.id)].original = this->original(original).value.id;
+}
+
+void Plan::prune() {
+  std::vector<bool> read(entries_.size());
+  for (const Entry& entry : entries_) read[static_cast<size_t>(entry.value.id)] = entry.kept;
+  std::vector<Step> live;
+  for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
+    const bool wanted = std::any_of(step->writes.begin(), step->writes.end(), [&](Value value) {
+      return read[static_cast<size_t>(value.id)];
+    });
+    if (!wanted && !step->writes.empty()) continue;
+    for (const Value& value : step->reads) {
+      read[static_cast<size_t>(original(value).value.id)] = true;
+    }
+    live.push_back(std::move(*step));
+  }
+  steps_.assign(std::make_move_iterator(live.rbegin()), std::make_move_iterator(live.rend()));
+  for (Entry& entry : entries_) entry.first = entry.last = -1;
+  for (size_t i = 0; i < steps_.size(); ++i) touch(steps_[i], static_cast<int32_t>(i));
 }
 
 double Plan::flops(const Extents& extents) const {

@@ -34,6 +34,12 @@ class Plan {
   /// Marks a temporary that is read after the run: its memory is not reused.
   void keep(Value value);
   void add(Step step);
+  /// `copy` holds the bits of `original` once more: who reads it reads the original instead, and
+  /// prune() leaves out the step that writes it.
+  void alias(Value copy, Value original);
+  /// Leaves out the steps that write only what no step reads and nobody keeps. Once, when all is
+  /// recorded.
+  void prune();
 
   const std::vector<Step>& steps() const { return steps_; }
   double flops(const Extents& extents) const;
@@ -44,10 +50,13 @@ class Plan {
     Value value;
     bool external = false;
     bool kept = false;
-    int32_t first = -1;  ///< steps, inclusive
+    int32_t original = -1;  ///< the value whose memory this one reads; -1: its own
+    int32_t first = -1;     ///< steps, inclusive
     int32_t last = -1;
   };
   Value append(DType dtype, Axis rows, int64_t width, bool external);
+  Entry& original(Value value);
+  void touch(const Step& step, int32_t index);
 
   std::vector<Entry> entries_;
   std::vector<Step> steps_;

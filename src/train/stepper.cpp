@@ -5,8 +5,9 @@
 namespace hone::train {
 
 Stepper::Stepper(models::Encoder& encoder, const ops::LossOptions& loss,
-                 optim::Optimizer& optimizer, ThreadPool& pool)
-    : step_(encoder.record_training(loss, optimizer.trainable())),
+                 optim::Optimizer& optimizer, ThreadPool& pool,
+                 const models::TrainingOptions& options)
+    : step_(encoder.record_training(loss, optimizer.trainable(), options)),
       execution_(step_.plan, encoder.parameters().pointers(), optimizer.gradients(), pool) {}
 
 double Stepper::accumulate(const models::Batch& batch, const Labels& labels,

@@ -31,7 +31,7 @@ class Stepper {
  public:
   /// All must outlive this. Gradients are added up in the optimiser's arrays.
   Stepper(models::Encoder& encoder, const ops::LossOptions& loss, optim::Optimizer& optimizer,
-          ThreadPool& pool);
+          ThreadPool& pool, const models::TrainingOptions& options = {});
 
   /// Adds the batch's gradients; gives its share of the mean loss.
   double accumulate(const models::Batch& batch, const Labels& labels, const StepState& state);

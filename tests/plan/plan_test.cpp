@@ -90,5 +90,40 @@ TEST(Execution, ReplaysForEveryExtent) {
   EXPECT_EQ(execution.op_times()[0].calls, 30);
 }
 
+TEST(Plan, PrunesWhatNobodyReads) {
+  Plan plan;
+  const Value x = plan.input(DType::f32, Axis::tokens, 1);
+  const Value a = add(plan, x, 1);
+  const Value unread = add(plan, add(plan, a, 1), 1);
+  const Value y = add(plan, a, 2);
+  plan.keep(y);
+  EXPECT_EQ(plan.steps().size(), 4u);
+  plan.prune();
+  EXPECT_EQ(plan.steps().size(), 2u);
+  EXPECT_NE(unread.id, y.id);
+}
+
+TEST(Plan, ReadersOfAnAliasReadTheOriginal) {
+  Plan plan;
+  const Value x = plan.input(DType::f32, Axis::tokens, 1);
+  const Value a = add(plan, x, 1);
+  for (int i = 0; i < 3; ++i) plan.keep(add(plan, x, 5));  // wants memory meanwhile
+  const Value again = add(plan, x, 100);  // not what it was, to see that it is not run
+  const Value y = add(plan, again, 2);
+  plan.keep(y);
+  plan.alias(again, a);
+  plan.prune();
+  EXPECT_EQ(plan.steps().size(), 5u);
+  ThreadPool pool(1);
+  Execution execution(plan, {}, pool);
+  Extents extents;
+  extents[Axis::tokens] = 1;
+  execution.resize(extents);
+  const float input = 7;
+  execution.bind(x, &input);
+  execution.run();
+  EXPECT_EQ(execution.output<float>(y)[0], 10);
+}
+
 }  // namespace
 }  // namespace hone

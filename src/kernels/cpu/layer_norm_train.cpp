@@ -27,18 +27,18 @@ HWY_INLINE void NormalizeTrainRow(const Row& row, int64_t index, int64_t width,
   const int64_t lanes = kLanes;
   int64_t i = 0;
   for (; i + lanes <= width; i += lanes) {
-    const VF32 x = hn::Mul(hn::Sub(row.Load(i), centre), scale);
-    StoreVector(x, xhat + i);
+    StoreVector(hn::Mul(hn::Sub(row.Load(i), centre), scale), xhat + i);
     if (y) {
+      const VF32 x = LoadVector(xhat + i);
       const VF32 weight = hn::LoadU(kF32, norm.weight + i);
       StoreVector(hn::MulAdd(x, weight, hn::LoadU(kF32, norm.bias + i)), y + i);
     }
   }
   if (i < width) {
     const size_t rest = width - i;
-    const VF32 x = hn::Mul(hn::Sub(row.LoadTail(i, rest), centre), scale);
-    StorePart(x, xhat + i, rest);
+    StorePart(hn::Mul(hn::Sub(row.LoadTail(i, rest), centre), scale), xhat + i, rest);
     if (y) {
+      const VF32 x = LoadPart(xhat + i, rest);
       const VF32 weight = LoadPart(norm.weight + i, rest);
       StorePart(hn::MulAdd(x, weight, LoadPart(norm.bias + i, rest)), y + i, rest);
     }

@@ -71,6 +71,17 @@ Reference reference(const Layer<In, T, Out>& of) {
   return ref;
 }
 
+/// xhat * weight + bias, of rows as wide as they are.
+template <typename W>
+std::vector<double> affine(std::vector<double> xhat, const std::vector<W>& weight,
+                           const std::vector<W>& bias) {
+  const size_t width = weight.size();
+  for (size_t i = 0; i < xhat.size(); ++i) {
+    xhat[i] = xhat[i] * double{weight[i % width]} + double{bias[i % width]};
+  }
+  return xhat;
+}
+
 TEST(LayerNormGradient, FiniteDifferences) {
   ThreadPool pool(1);
   for (const Size& size : std::vector<Size>{{1, 2}, {3, 7}, {5, 33}}) {
@@ -126,6 +137,7 @@ TYPED_TEST(LayerNormTrain, AgreesWithDouble) {
           layer.forward(with.dropout, pool);
           ref.forward(with.dropout, pool);
           expect_close(layer.xhat, ref.xhat, 2e-5);
+          ref.y = affine(widened(layer.xhat), layer.weight, layer.bias);
           expect_close(layer.y, ref.y, 4e-5);
           for (int64_t r = 0; r < rows; ++r) {
             ASSERT_NEAR(layer.rstd[r], ref.rstd[r], 1e-5 * ref.rstd[r]);
@@ -183,6 +195,19 @@ TEST(LayerNormTrainBits, AreThoseOfInferenceAndOfTheAffinePartAgain) {
   });
 }
 
+TEST(LayerNormTrainBits, OfBf16AreThoseOfTheAffinePartAgain) {
+  const int64_t rows = 11, width = 50;
+  Layer<bf16, bf16, bf16> layer(rows, width, true);
+  for_each_isa([&] {
+    ThreadPool pool(1);
+    layer.forward({}, pool);
+    std::vector<bf16> y(rows * width);
+    norm_affine(layer.xhat.data(), NormWeights{layer.weight.data(), layer.bias.data(), kEps}, rows,
+                width, y.data(), pool);
+    EXPECT_TRUE(same_bits(y.data(), layer.y.data(), rows * width));
+  });
+}
+
 TEST(LayerNormBackward, FrozenWeightsAndGradientInPlace) {
   const int64_t rows = 20, width = 24;
   Layer<float, float, float> layer(rows, width, false);
@@ -210,6 +235,8 @@ void check_embedding() {
                              positions = {2, 3, 4, 5, 15, 0, 1, 2, 3};
   const auto norm = random_values<float>(2 * width, 4);
   const std::vector<double> wide_norm(norm.begin(), norm.end());
+  const std::vector<double> weight(norm.begin(), norm.begin() + width);
+  const std::vector<double> bias(norm.begin() + width, norm.end());
   const auto wide_word = widened(word), wide_type = widened(type),
              wide_position = widened(position);
   const EmbeddingIds which{ids.data(), types.data(), positions.data()};
@@ -226,7 +253,7 @@ void check_embedding() {
                                     tokens, {norm.data(), norm.data() + width, kEps},
                                     {got_xhat.data(), got_rstd.data()}, got_y.data(), pool);
     expect_close(got_xhat, xhat, 1e-5);
-    expect_close(got_y, y, 2e-5);
+    expect_close(got_y, affine(widened(got_xhat), weight, bias), 2e-5);
     expect_close(got_rstd, rstd, 1e-5);
   });
 }
