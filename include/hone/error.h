@@ -12,6 +12,7 @@ enum class ErrorKind {
   unsupported,  ///< well formed, but asks for something hone does not do
   io,           ///< the system refused: full disk, read error
   memory,       ///< more memory was needed than there is
+  failed,       ///< the work itself came to nothing: a loss that is no number
   internal,     ///< our own mistake
 };
 

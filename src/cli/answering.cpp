@@ -54,6 +54,12 @@ int answer_input(const CommonOptions& common, const AnsweringOptions& options,
   data::RecordOptions reading;
   if (!options.format.empty()) reading.format = data::parse_format(options.format);
   const auto records = data::open_records(options.input, reading);
+  return answer_records(common, options, std::move(settings), *records, write);
+}
+
+int answer_records(const CommonOptions& common, const AnsweringOptions& options,
+                   infer::SessionOptions settings, data::RecordStream& records,
+                   const WriteAnswer& write) {
   Output output(options.output);
   settings.dtype = common.dtype;
   settings.threads = common.threads;
@@ -74,7 +80,7 @@ int answer_input(const CommonOptions& common, const AnsweringOptions& options,
   handler.truncate = !options.no_truncate;
   infer::LineCounts counts;
   try {
-    counts = infer::answer_lines(session, *records, handler);
+    counts = infer::answer_lines(session, records, handler);
   } catch (const Error&) {
     output.flush();  // the answers before the mistake
     throw;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cli/arguments.h"
+#include "data/records.h"
 #include "infer/session.h"
 
 namespace hone::cli {
@@ -27,6 +28,14 @@ using WriteAnswer = std::function<void(const infer::Session& session, const infe
 /// Answers the whole input. `settings` carries what only one of the subcommands sets.
 int answer_input(const CommonOptions& common, const AnsweringOptions& options,
                  infer::SessionOptions settings, const WriteAnswer& write);
+
+/// The same of an open input.
+int answer_records(const CommonOptions& common, const AnsweringOptions& options,
+                   infer::SessionOptions settings, data::RecordStream& records,
+                   const WriteAnswer& write);
+
+/// Of a classifier: label and scores; with `raw` the logits too.
+WriteAnswer write_prediction(bool raw);
 
 /// Warns of weights that the model does not use; when all is done, so that a mistake is told alone.
 void warn_unexpected(bool quiet, const infer::Session& session);

@@ -45,6 +45,17 @@ int64_t whole_number(const std::string& name, const std::string& given, int64_t 
   return value;
 }
 
+double real_number(const std::string& name, const std::string& given, double low, double high) {
+  const char* end = given.data() + given.size();
+  double value = 0;
+  const auto [stop, error] = std::from_chars(given.data(), end, value);
+  if (error != std::errc() || stop != end || !(value >= low && value <= high)) {
+    fail(ErrorKind::usage, "{}: expected a number from {} to {}, got {}", name, low, high,
+         quote(given));
+  }
+  return value;
+}
+
 std::string first_name(const std::string& names) { return names.substr(0, names.find(',')); }
 
 }  // namespace
@@ -65,18 +76,30 @@ std::optional<std::string> nearest(std::string_view name, const std::vector<std:
 struct Arguments::App {
   CLI::App app;
   std::vector<std::string> names;  ///< every long name, with its dashes
+  std::vector<std::string> flags;  ///< those of them that take no value
+  std::vector<std::pair<std::string, std::string>> replaced;
+  std::vector<CLI::Option*> hidden;
+  bool advanced = false;
   std::string example;
 
   CLI::Option* add(const std::string& option_names, const std::string& value,
                    const std::function<void(const std::string&)>& take, const std::string& help) {
     note(option_names);
-    return app.add_option_function<std::string>(option_names, take, help)
-        ->take_last()
-        ->type_name(value);
+    CLI::Option* option = app.add_option_function<std::string>(option_names, take, help)
+                              ->take_last()
+                              ->type_name(value);
+    if (advanced) hidden.push_back(option);
+    return option;
   }
   void add_flag(const std::string& option_names, bool& target, const std::string& help) {
+    const size_t before = names.size();
     note(option_names);
-    app.add_flag(option_names, target, help);
+    flags.insert(flags.end(), names.begin() + static_cast<ptrdiff_t>(before), names.end());
+    CLI::Option* option = app.add_flag(option_names, target, help);
+    if (advanced) hidden.push_back(option);
+  }
+  void hide(bool all) {
+    for (CLI::Option* option : hidden) option->group(all ? "More" : "");
   }
   void note(const std::string& option_names) {
     for (std::string& name : CLI::detail::split(option_names, ',')) {
@@ -109,6 +132,21 @@ void Arguments::integer(const std::string& names, int64_t low, int64_t high, int
       names, "N",
       [=, &target](const std::string& given) { target = whole_number(name, given, low, high); },
       help);
+}
+
+void Arguments::real(const std::string& names, double low, double high, double& target,
+                     const std::string& help) {
+  const std::string name = first_name(names);
+  app_->add(
+      names, "X",
+      [=, &target](const std::string& given) { target = real_number(name, given, low, high); },
+      help);
+}
+
+void Arguments::advanced() { app_->advanced = true; }
+
+void Arguments::replaced(const std::string& name, const std::string& advice) {
+  app_->replaced.emplace_back(name, advice);
 }
 
 void Arguments::flag(const std::string& names, bool& target, const std::string& help) {
@@ -172,19 +210,40 @@ std::string Arguments::spelled(const std::string& argument) const {
     if (folded(known) != folded(name)) continue;
     return equals == std::string::npos ? known : known + argument.substr(equals);
   }
+  for (const auto& [old, advice] : app_->replaced) {
+    if (folded(old) == folded(name)) {
+      fail(ErrorKind::usage, "{}: {}: {}", command_, quote(name), advice);
+    }
+  }
   const auto near = nearest(name, app_->names);
   fail(ErrorKind::usage, "{}: unknown option {}{}", command_, quote(name),
        near ? "; did you mean " + *near + "?" : "; see hone " + command_ + " --help");
 }
 
+bool Arguments::is_switch_value(const std::string& option, const std::string& word) const {
+  static const std::vector<std::string> kValues = {"True", "False", "true", "false"};
+  return std::find(kValues.begin(), kValues.end(), word) != kValues.end() &&
+         std::find(app_->flags.begin(), app_->flags.end(), option) != app_->flags.end();
+}
+
 bool Arguments::parse(const std::vector<std::string>& arguments, std::string& answer) {
+  app_->advanced = false;
   declare_common();
   std::vector<std::string> words;
   bool options = true;
+  bool all = false;
   for (const std::string& argument : arguments) {
     options = options && argument != "--";
-    words.push_back(options ? spelled(argument) : argument);
+    if (options && !app_->hidden.empty() && folded(argument) == "--help-all") {
+      all = true;
+      words.emplace_back("--help");
+    } else if (options && !words.empty() && is_switch_value(words.back(), argument)) {
+      words.back() += argument == "True" || argument == "true" ? "=true" : "=false";
+    } else {
+      words.push_back(options ? spelled(argument) : argument);
+    }
   }
+  app_->hide(all);
   app_->app.footer("Example: " + app_->example);
   std::reverse(words.begin(), words.end());  // as CLI11 takes them
   try {

@@ -35,9 +35,15 @@ class Arguments {
             const std::string& help);
   void integer(const std::string& names, int64_t low, int64_t high, int64_t& target,
                const std::string& help);
+  void real(const std::string& names, double low, double high, double& target,
+            const std::string& help);
   void flag(const std::string& names, bool& target, const std::string& help);
   /// An argument without a name; shown as `name`.
   void positional(const std::string& name, std::string& target, const std::string& help);
+  /// Options from here on are shown by --help-all alone, so that --help fits a screen.
+  void advanced();
+  /// A name that users bring along from elsewhere: the answer to it says what to use here.
+  void replaced(const std::string& name, const std::string& advice);
   /// The last lines of the help, without "Example:".
   void example(const std::string& line);
 
@@ -55,6 +61,8 @@ class Arguments {
   void take_device(const std::string& device) const;
   void take_dtype(const std::string& dtype);
   std::string spelled(const std::string& argument) const;
+  /// Trainer's users write `--fp16 True`.
+  bool is_switch_value(const std::string& option, const std::string& word) const;
 
   std::string command_;
   std::unique_ptr<App> app_;

@@ -22,7 +22,8 @@ struct Command {
   int (*run)(const Words& arguments);
 };
 
-constexpr std::array<Command, 7> kCommands = {{
+constexpr std::array<Command, 8> kCommands = {{
+    {"train", "fine-tune a classifier, or train one from nothing", train},
     {"predict", "label texts with a classifier", predict},
     {"eval", "score a classifier on a task or a labelled file", eval},
     {"embed", "turn texts into vectors", embed},
@@ -32,11 +33,11 @@ constexpr std::array<Command, 7> kCommands = {{
     {"bench", "measure forward passes", bench},
 }};
 
-constexpr std::array kLater = {"train", "profile", "study", "doctor", "prep", "explain", "serve"};
+constexpr std::array kLater = {"profile", "study", "doctor", "prep", "explain", "serve"};
 
 std::string help() {
   std::string text =
-      "hone runs BERT-family classifiers and encoders from Hugging Face folders.\n"
+      "hone trains and runs BERT-family classifiers from Hugging Face folders.\n"
       "Usage: hone COMMAND [OPTIONS]\n\nCommands:\n";
   for (const Command& command : kCommands) {
     text += fmt::format("  {:<10}{}\n", command.name, command.summary);

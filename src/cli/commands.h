@@ -15,6 +15,7 @@ int embed(const Words& arguments);
 int eval(const Words& arguments);
 int info(const Words& arguments);
 int predict(const Words& arguments);
+int train(const Words& arguments);
 int tokenize(const Words& arguments);
 
 /// The whole program: finds the subcommand, and turns errors into one line on standard error and

@@ -18,6 +18,7 @@ inline int exit_code(ErrorKind kind) {
       return kUserError;
     case ErrorKind::io:
     case ErrorKind::memory:
+    case ErrorKind::failed:
     case ErrorKind::internal:
       return kFailed;
   }

@@ -13,6 +13,9 @@ namespace {
 /// Tells the waiting thread that there is nothing left to wait for.
 constexpr int kWake = SIGUSR2;
 
+std::atomic<bool> graceful{false};
+std::atomic<bool> requested_stop{false};
+
 sigset_t handled_signals() {
   sigset_t set;
   sigemptyset(&set);
@@ -28,6 +31,15 @@ sigset_t handled_signals() {
 }
 
 }  // namespace
+
+GracefulStop::GracefulStop() {
+  requested_stop = false;
+  graceful = true;
+}
+
+GracefulStop::~GracefulStop() { graceful = false; }
+
+bool GracefulStop::requested() const { return requested_stop; }
 
 Interruptible::Interruptible() {
   const sigset_t set = handled_signals();
@@ -47,6 +59,9 @@ void Interruptible::wait_for_signal() const {
   const sigset_t set = handled_signals();
   int signal = 0;
   if (::sigwait(&set, &signal) != 0 || done_) return;
+  while (graceful && !requested_stop.exchange(true)) {
+    if (::sigwait(&set, &signal) != 0 || done_) return;
+  }
   remove_partial_output();
   constexpr int kSignalled = 128;
   static_assert(kSignalled + SIGINT == kInterrupted);

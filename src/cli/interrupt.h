@@ -5,6 +5,17 @@
 
 namespace hone::cli {
 
+/// While one lives, the first interrupt is a request, to be asked for and honoured; a second one
+/// ends the process as before.
+class GracefulStop {
+ public:
+  GracefulStop();
+  ~GracefulStop();
+  GracefulStop(const GracefulStop&) = delete;
+  GracefulStop& operator=(const GracefulStop&) = delete;
+  bool requested() const;
+};
+
 /// While it lives, an interrupt (Ctrl-C) or a request to end removes unfinished output and ends
 /// the process with 128 and the signal's number: 130, 143. To be made before other threads: they
 /// inherit that the signals are left to its own thread.

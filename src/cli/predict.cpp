@@ -38,6 +38,12 @@ void append_prediction(const models::EncoderConfig& config, const infer::Answer&
 
 }  // namespace
 
+WriteAnswer write_prediction(bool raw) {
+  return [raw](const infer::Session& session, const infer::Answer& given, std::string& out) {
+    append_prediction(session.config(), given, raw, out);
+  };
+}
+
 int predict(const Words& words) {
   Arguments arguments("predict",
                       "Labels texts: one JSON object a line, in the order of the input.");
@@ -51,11 +57,7 @@ int predict(const Words& words) {
     print(answer);
     return kDone;
   }
-  return answer_input(
-      arguments.common(), options, {},
-      [raw](const infer::Session& session, const infer::Answer& given, std::string& out) {
-        append_prediction(session.config(), given, raw, out);
-      });
+  return answer_input(arguments.common(), options, {}, write_prediction(raw));
 }
 
 }  // namespace hone::cli

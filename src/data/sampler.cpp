@@ -57,6 +57,12 @@ Sampler::Sampler(std::span<const int32_t> lengths, const SamplerOptions& options
               std::min(batch, size());
 }
 
+int64_t Sampler::tokens(std::span<const int64_t> samples) const {
+  int64_t sum = 0;
+  for (const int64_t sample : samples) sum += lengths_[static_cast<size_t>(sample)];
+  return sum;
+}
+
 int64_t Sampler::batches(int64_t epoch) const {
   if (options_.max_tokens <= 0) return (size() - 1) / options_.max_samples + 1;
   BatchCursor cursor(*this, {epoch, 0});

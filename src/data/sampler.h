@@ -45,6 +45,8 @@ class Sampler {
   Sampler(std::span<const int32_t> lengths, const SamplerOptions& options);
 
   int64_t size() const { return static_cast<int64_t>(lengths_.size()); }
+  /// Of these samples together.
+  int64_t tokens(std::span<const int64_t> samples) const;
   /// Batches of an epoch; differs between epochs only under a token budget.
   int64_t batches(int64_t epoch) const;
 

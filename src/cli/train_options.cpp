@@ -1,0 +1,226 @@
+#include "cli/train_options.h"
+
+#include <charconv>
+
+#include "base/error.h"
+
+namespace hone::cli {
+namespace {
+
+constexpr int64_t kMost = int64_t{1} << 40;
+constexpr double kInfinite = 1e30;
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> parts;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+template <typename T>
+T parse_part(const char* flag, const std::string& part) {
+  T value{};
+  const char* end = part.data() + part.size();
+  const auto [stop, error] = std::from_chars(part.data(), end, value);
+  if (error != std::errc() || stop != end) {
+    fail(ErrorKind::usage, "{}: expected numbers with commas between them, got {}", flag,
+         quote(part));
+  }
+  return value;
+}
+
+std::vector<float> parse_weights(const char* flag, const std::string& text) {
+  std::vector<float> weights;
+  if (text.empty()) return weights;
+  for (const std::string& part : split(text)) {
+    weights.push_back(parse_part<float>(flag, part));
+    if (!(weights.back() > 0)) {
+      fail(ErrorKind::usage, "{}: expected positive numbers, got {}", flag, quote(part));
+    }
+  }
+  return weights;
+}
+
+train::Interval::Kind parse_interval(const char* flag, const std::string& text) {
+  if (text == "no") return train::Interval::Kind::never;
+  if (text == "steps") return train::Interval::Kind::steps;
+  if (text == "epoch" || text.empty()) return train::Interval::Kind::epoch;
+  fail(ErrorKind::usage, "{}: expected no, steps or epoch, got {}", flag, quote(text));
+}
+
+}  // namespace
+
+void TrainOptions::declare(Arguments& arguments) {
+  declare_data(arguments);
+  declare_recipe(arguments);
+  declare_run(arguments);
+  arguments.advanced();
+  declare_advanced(arguments);
+  arguments.example("hone train --model DIR --task_name sst2 --data glue --output_dir out");
+}
+
+void TrainOptions::declare_data(Arguments& arguments) {
+  train::ModelOptions& model = options_.model;
+  train::DataOptions& data = options_.data;
+  arguments.text("--model,--model_name_or_path", "DIR", model.model,
+                 "to start from; default: a small new model");
+  arguments.text("--task_name", "TASK", data.task,
+                 "as of hone eval; default: the built-in reviews");
+  arguments.text("--data", "DIR", data.folder, "the task's folder, or one in GLUE's layout");
+  arguments.text("--train_file", "FILE", data.train_file,
+                 "own CSV, TSV or JSON lines: a label column,\none or two texts");
+  arguments.text("--validation_file", "FILE", data.validation_file, "the same");
+  arguments.text("--test_file", "FILE", data.test_file, "for --do_predict");
+  arguments.integer("--max_seq_length", 1, 1 << 20, model.max_length, "in tokens; default 128");
+}
+
+void TrainOptions::declare_recipe(Arguments& arguments) {
+  arguments.real("--num_train_epochs", 0.001, 1e6, epochs_, "default 3");
+  arguments.integer("--max_steps", -1, kMost, options_.max_steps, "instead of epochs");
+  arguments.integer("--per_device_train_batch_size", 1, 1 << 20, batch_size_,
+                    "default 8; 32 from scratch");
+  arguments.integer("--gradient_accumulation_steps", 1, 1 << 20, options_.batch.accumulation,
+                    "batches of a step; default 1");
+  arguments.real("--learning_rate", 0, 1e3, learning_rate_, "default 5e-5; 1e-3 from scratch");
+  arguments.text("--lr_scheduler_type", "NAME", schedule_, "linear (default), cosine, constant");
+  arguments.real("--warmup_ratio", 0, 1, options_.warmup_ratio, "of the steps");
+  arguments.real("--weight_decay", 0, kInfinite, options_.optimizer.weight_decay, "default 0");
+  arguments.integer("--seed", 0, kMost, seed_, "default 42");
+  arguments.text("--seeds", "N,N,...", seeds_text_, "a run of each, and their mean");
+  arguments.text("--freeze", "GLOB,...", options_.model.freeze, "weights that stay as they are");
+}
+
+void TrainOptions::declare_run(Arguments& arguments) {
+  arguments.text("--output_dir", "DIR", options_.output, "default: hone-run");
+  arguments.text("--resume_from_checkpoint", "DIR", options_.resume, "or last");
+  arguments.flag("--overwrite_output_dir", options_.overwrite, "drop an earlier run there");
+  arguments.text("--eval_strategy,--evaluation_strategy", "WHEN", evaluation_,
+                 "epoch (default), steps or no");
+  arguments.text("--save_strategy", "WHEN", saving_, "the same, for checkpoints");
+  arguments.flag("--load_best_model_at_end", options_.stopping.load_best,
+                 "the final model is the best one");
+  arguments.integer("--early_stopping_patience", 1, kMost, options_.stopping.patience,
+                    "evaluations without a gain");
+  arguments.flag("--gradient_checkpointing", gradient_checkpointing_,
+                 "compute activations twice, keep few");
+  arguments.flag("--do_predict", do_predict_, "label the test set too");
+}
+
+void TrainOptions::declare_advanced(Arguments& arguments) {
+  train::BatchOptions& batch = options_.batch;
+  optim::OptimizerOptions& optimizer = options_.optimizer;
+  arguments.flag("--do_train", do_train_, "with --do_eval and --do_predict: only what is named");
+  arguments.flag("--do_eval", do_eval_, "");
+  arguments.text("--config_name", "FILE", options_.model.config, "a new model of this config.json");
+  arguments.text("--tokenizer_name", "DIR", options_.model.tokenizer, "default: the model's");
+  arguments.integer("--max_train_samples", 1, kMost, options_.data.max_train_samples, "");
+  arguments.integer("--max_eval_samples", 1, kMost, options_.data.max_eval_samples, "");
+  arguments.integer("--max_predict_samples", 1, kMost, options_.data.max_predict_samples, "");
+  arguments.real("--label_noise", 0, 1, options_.data.label_noise, "of the built-in reviews");
+  arguments.integer("--per_device_eval_batch_size", 1, 1 << 20, batch.eval,
+                    "accepted; changes no result");
+  arguments.integer("--max_tokens_per_batch", 1, kMost, batch.max_tokens, "of a batch");
+  arguments.flag("--group_by_length", batch.group_by_length, "like lengths in a batch");
+  arguments.flag("--auto_find_batch_size", batch.find_size, "smaller batches if memory is short");
+  arguments.integer("--dataloader_num_workers", 0, 256, workers_, "default 1");
+  arguments.text("--optim", "NAME", optimizer_, "adamw (default) or sgd");
+  arguments.real("--adam_beta1", 0, 1, optimizer.beta1, "default 0.9");
+  arguments.real("--adam_beta2", 0, 1, optimizer.beta2, "default 0.999");
+  arguments.real("--adam_epsilon", 0, 1, optimizer.eps, "default 1e-8");
+  arguments.real("--momentum", 0, 1, optimizer.momentum, "of sgd");
+  arguments.real("--max_grad_norm", 0, kInfinite, optimizer.max_grad_norm, "default 1; 0: any");
+  arguments.integer("--warmup_steps", 0, kMost, options_.warmup_steps, "instead of the ratio");
+  arguments.real("--label_smoothing_factor", 0, 0.999, label_smoothing_, "");
+  arguments.text("--class_weights", "X,...", class_weights_, "by class, or balanced");
+  arguments.text("--pos_weights", "X,...", positive_weights_, "of multi-label losses");
+  arguments.integer("--checkpoint_segments", 1, 1024, options_.checkpoint_segments,
+                    "of --gradient_checkpointing; default: every layer");
+  arguments.integer("--logging_steps", 1, kMost, options_.logging_steps, "default: 20 lines");
+  arguments.integer("--eval_steps", 1, kMost, evaluation_steps_, "default: --logging_steps");
+  arguments.integer("--save_steps", 1, kMost, options_.saving.steps, "default 500");
+  arguments.integer("--save_total_limit", 1, kMost, options_.save_total_limit, "default: all");
+  arguments.text("--metric_for_best_model", "NAME", options_.stopping.metric, "default: loss");
+  arguments.text("--greater_is_better", "BOOL", greater_is_better_, "default: unless a loss");
+  arguments.real("--early_stopping_threshold", 0, kInfinite, options_.stopping.threshold, "");
+  arguments.text("--report_to", "NAME", report_to_,
+                 "accepted: logs are JSON lines and TensorBoard's");
+  for (const char* name : {"--no_cuda", "--use_cpu"}) arguments.replaced(name, "use --device cpu");
+  arguments.replaced("--per_gpu_train_batch_size", "use --per_device_train_batch_size");
+  arguments.replaced("--push_to_hub", "hone never uploads; the folder is complete");
+  arguments.replaced("--logging_dir", "TensorBoard's files lie in runs/ of --output_dir");
+  arguments.replaced("--logging_strategy", "use --logging_steps");
+  arguments.replaced("--pad_to_max_length", "nothing is padded here; leave it out");
+  arguments.replaced("--dataset_name", "hone never downloads; use --task_name or --train_file");
+}
+
+void TrainOptions::resolve_recipe() {
+  const bool scratch = options_.model.model.empty();
+  const bool built_in = scratch && options_.model.config.empty();
+  options_.learning_rate = learning_rate_ > 0 ? learning_rate_ : scratch ? 1e-3 : 5e-5;
+  options_.batch.train = batch_size_ > 0 ? batch_size_ : scratch ? 32 : 8;
+  options_.epochs = epochs_ > 0 ? epochs_ : 3;
+  if (built_in && options_.warmup_steps == 0 && options_.warmup_ratio == 0) {
+    options_.warmup_ratio = 0.1;
+  }
+  if (options_.batch.max_tokens > 0 && batch_size_ == 0) options_.batch.train = 0;
+  options_.schedule = optim::parse_schedule(schedule_);
+  if (optimizer_.starts_with("adamw")) {
+    options_.optimizer.kind = optim::OptimizerKind::adamw;
+  } else if (optimizer_ == "sgd") {
+    options_.optimizer.kind = optim::OptimizerKind::sgd;
+  } else {
+    fail(ErrorKind::usage, "--optim: expected adamw or sgd, got {}", quote(optimizer_));
+  }
+  options_.label_smoothing = static_cast<float>(label_smoothing_);
+  options_.balanced_class_weights = class_weights_ == "balanced";
+  if (!options_.balanced_class_weights) {
+    options_.class_weights = parse_weights("--class_weights", class_weights_);
+  }
+  options_.positive_weights = parse_weights("--pos_weights", positive_weights_);
+  if (gradient_checkpointing_ && options_.checkpoint_segments == 0) {
+    options_.checkpoint_segments = -1;
+  }
+}
+
+void TrainOptions::resolve_intervals() {
+  options_.evaluation.kind = parse_interval("--eval_strategy", evaluation_);
+  options_.evaluation.steps = evaluation_steps_ > 0        ? evaluation_steps_
+                              : options_.logging_steps > 0 ? options_.logging_steps
+                                                           : 500;
+  options_.saving.kind = parse_interval("--save_strategy", saving_);
+  if (!greater_is_better_.empty()) {
+    const bool yes = greater_is_better_ == "true" || greater_is_better_ == "True";
+    if (!yes && greater_is_better_ != "false" && greater_is_better_ != "False") {
+      fail(ErrorKind::usage, "--greater_is_better: expected true or false, got {}",
+           quote(greater_is_better_));
+    }
+    options_.stopping.greater_is_better = yes;
+  }
+}
+
+train::Options TrainOptions::resolve(const CommonOptions& common) {
+  resolve_recipe();
+  resolve_intervals();
+  if (options_.output.empty()) options_.output = "hone-run";
+  options_.predict = do_predict_;
+  if (do_train_ || do_eval_) {
+    options_.train = do_train_;
+    options_.evaluate = do_eval_;
+  }
+  options_.batch.workers = static_cast<int>(workers_);
+  options_.threads = common.threads;
+  if (seeds_text_.empty()) {
+    seeds_ = {static_cast<uint64_t>(seed_)};
+  } else {
+    for (const std::string& part : split(seeds_text_)) {
+      seeds_.push_back(parse_part<uint64_t>("--seeds", part));
+    }
+  }
+  options_.seed = seeds_.front();
+  return options_;
+}
+
+}  // namespace hone::cli

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/arguments.h"
+#include "train/options.h"
+
+namespace hone::cli {
+
+/// The words of `hone train`, in run_glue's and Trainer's spelling.
+class TrainOptions {
+ public:
+  void declare(Arguments& arguments);
+  /// After parse(): what the words mean together; contradictions are usage errors.
+  train::Options resolve(const CommonOptions& common);
+  /// --seeds, or --seed alone.
+  const std::vector<uint64_t>& seeds() const { return seeds_; }
+
+ private:
+  void declare_data(Arguments& arguments);
+  void declare_recipe(Arguments& arguments);
+  void declare_run(Arguments& arguments);
+  void declare_advanced(Arguments& arguments);
+  void resolve_recipe();
+  void resolve_intervals();
+
+  train::Options options_;
+  bool do_train_ = false, do_eval_ = false, do_predict_ = false;
+  int64_t seed_ = 42;
+  std::string seeds_text_;
+  std::vector<uint64_t> seeds_;
+  double learning_rate_ = 0, epochs_ = 0;  ///< 0: by what is trained
+  int64_t batch_size_ = 0;
+  double label_smoothing_ = 0;
+  std::string class_weights_, positive_weights_;
+  std::string optimizer_ = "adamw", schedule_ = "linear";
+  std::string evaluation_, saving_;
+  int64_t evaluation_steps_ = 0;
+  std::string greater_is_better_;
+  std::string report_to_;
+  int64_t workers_ = 1;
+  bool gradient_checkpointing_ = false;
+};
+
+}  // namespace hone::cli

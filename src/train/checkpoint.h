@@ -1,0 +1,45 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "optim/optimizer.h"
+#include "train/run_state.h"
+#include "train/trainee.h"
+
+namespace hone::train {
+
+/// What a checkpoint is made of and filled into.
+struct Training {
+  Trainee& model;
+  optim::Optimizer& optimizer;
+  RunState& state;
+};
+
+/// Writes a checkpoint: a complete model folder, the optimiser's moments by tensor
+/// (optimizer_*.safetensors), the state (trainer_state.json) and a list of the files with their
+/// hashes (checkpoint.json). The folder appears under its name when all is on the disk.
+void write_checkpoint(const std::string& folder, const Training& training,
+                      const Fingerprint& fingerprint);
+
+/// Fails, naming the file, unless every file of the checkpoint is as it was written.
+void verify_checkpoint(const std::string& folder);
+
+/// Fills everything from a verified checkpoint. One whose fingerprint differs from this run's is a
+/// usage error that says in what.
+void read_checkpoint(const std::string& folder, const Training& training,
+                     const Fingerprint& fingerprint, ThreadPool& pool);
+
+/// The folders checkpoint-N in `output`, by rising N.
+std::vector<std::string> list_checkpoints(const std::string& output);
+std::string checkpoint_path(const std::string& output, int64_t step);
+
+/// The checkpoint that `--resume_from_checkpoint` means, verified; empty for "last" where there is
+/// none. A damaged one is an error that offers the one before it.
+std::string choose_checkpoint(const std::string& output, const std::string& resume);
+
+/// Removes the oldest checkpoints until `limit` are left (0: none is removed); `keep`, the best
+/// one, stays and counts.
+void rotate_checkpoints(const std::string& output, int64_t limit, const std::string& keep);
+
+}  // namespace hone::train

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/splits.h"
+#include "metrics/judge.h"
+#include "models/config.h"
+#include "train/options.h"
+
+namespace hone::train {
+
+/// The data of a run: a task's splits, own files, or the built-in reviews where nothing is named.
+struct Corpus {
+  struct Part {
+    std::string name;  ///< "validation", "validation_matched", ...
+    data::Split split;
+  };
+
+  std::string name;  ///< the task, or the training file
+  const data::Task* task = nullptr;
+  std::optional<Part> training;
+  std::vector<Part> evaluations;
+  std::optional<Part> prediction;
+  data::LabelSet labels;
+  std::vector<std::string> metrics;  ///< none: the problem's usual ones
+
+  /// The data's own label names, as LabelMap wants them.
+  std::vector<std::string> task_labels() const;
+  metrics::Problem problem() const;
+};
+
+/// Finds the files that the run needs and, of own ones, the labels that occur. Fails where one is
+/// missing, before anything is loaded.
+Corpus open_corpus(const Options& options);
+
+/// Makes `config` answer the corpus' labels. A model that has the same names in another order keeps
+/// its own.
+void adopt_labels(const Corpus& corpus, models::EncoderConfig& config);
+
+}  // namespace hone::train

@@ -1,0 +1,57 @@
+#include "train/datasets.h"
+
+#include <filesystem>
+#include <system_error>
+
+#include "base/error.h"
+
+namespace hone::train {
+namespace {
+
+data::TokenStoreRecipe recipe_for(const Corpus& corpus, const Trainee& model, int64_t max_samples) {
+  data::TokenStoreRecipe recipe{
+      model.tokenizer(), model.tokenizer_hash(), {}, {}, corpus.task_labels(), max_samples};
+  recipe.encode.truncation = model.tokenizer().truncation().value_or(text::Truncation{});
+  recipe.encode.truncation->max_length = static_cast<size_t>(model.max_length());
+  recipe.labels.kind = corpus.labels.kind;
+  if (corpus.labels.kind != data::LabelKind::score) recipe.labels.names = model.config().labels;
+  return recipe;
+}
+
+}  // namespace
+
+Datasets open_datasets(const Options& options, const Corpus& corpus, const Trainee& model,
+                       const std::string& folder, ThreadPool& pool) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) fail(ErrorKind::io, "{}: cannot create: {}", folder, error.message());
+  Datasets sets;
+  const auto open = [&](const Corpus::Part& part, int64_t most) {
+    const data::TokenStoreRecipe recipe = recipe_for(corpus, model, most);
+    data::OpenedStore opened =
+        data::open_or_build_store(folder + "/" + part.name + ".tokens", part.split, recipe, pool);
+    if (!opened.rebuilt.empty()) {
+      sets.notes.push_back(fmt::format(
+          "tokenised {}: {} samples, {} tokens, {} cut ({})", part.split.name,
+          opened.store.samples(), opened.store.tokens(), opened.store.truncated(), opened.rebuilt));
+    }
+    return Datasets::Part{part.name, std::move(opened.store)};
+  };
+  if (corpus.training) {
+    const int64_t most = options.data.max_train_samples;
+    sets.training.emplace(open(*corpus.training, most));
+    sets.training_key =
+        data::hex(data::store_key(corpus.training->split, recipe_for(corpus, model, most)));
+    const data::TokenStore& store = sets.training->store;
+    data::LabelSet labels = corpus.labels;
+    if (labels.kind != data::LabelKind::score) labels.names = model.config().labels;
+    data::require_trainable(corpus.training->split.name, labels, store.samples(),
+                            store.label_counts());
+  }
+  for (const Corpus::Part& part : corpus.evaluations) {
+    sets.evaluations.push_back(open(part, options.data.max_eval_samples));
+  }
+  return sets;
+}
+
+}  // namespace hone::train

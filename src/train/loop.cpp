@@ -1,0 +1,212 @@
+#include "train/loop.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "kernels/cpu/peak.h"
+
+namespace hone::train {
+namespace {
+
+/// The batches of an optimiser step that each add to its gradients.
+int64_t steps_of_epoch(const Options& options, const data::Sampler& sampler, int64_t epoch) {
+  const int64_t batches = sampler.batches(epoch);
+  return (batches + options.batch.accumulation - 1) / options.batch.accumulation;
+}
+
+}  // namespace
+
+Course plan_course(const Options& options, const data::Sampler& sampler) {
+  Course course;
+  if (options.max_steps > 0) {
+    course.steps = options.max_steps;
+    for (int64_t steps = 0; steps < course.steps; ++course.epochs) {
+      steps += steps_of_epoch(options, sampler, course.epochs);
+    }
+  } else {
+    course.epochs = static_cast<int64_t>(std::ceil(options.epochs));
+    for (int64_t epoch = 0; epoch < course.epochs; ++epoch) {
+      const double share = std::min(1., options.epochs - static_cast<double>(epoch));
+      const auto steps = static_cast<double>(steps_of_epoch(options, sampler, epoch));
+      course.steps += static_cast<int64_t>(std::ceil(share * steps));
+    }
+  }
+  const auto total = static_cast<double>(course.steps);
+  course.schedule.kind = options.schedule;
+  course.schedule.total = course.steps;
+  course.schedule.warmup = options.warmup_steps > 0
+                               ? options.warmup_steps
+                               : static_cast<int64_t>(std::ceil(options.warmup_ratio * total));
+  constexpr int64_t kMostLogged = 500;  // Trainer's interval
+  course.logging_steps = options.logging_steps > 0
+                             ? options.logging_steps
+                             : std::clamp<int64_t>(course.steps / 20, 1, kMostLogged);
+  return course;
+}
+
+Loop::Loop(const Parts& parts, const Course& course, const ops::LossOptions& loss,
+           std::vector<bool> trainable, Fingerprint fingerprint)
+    : parts_(parts),
+      course_(course),
+      loss_(loss),
+      fingerprint_(std::move(fingerprint)),
+      optimizer_(parts.model.encoder().parameters(), std::move(trainable), parts.options.optimizer),
+      stepper_(parts.model.encoder(), loss, optimizer_, parts.pool),
+      evaluator_(std::make_unique<Evaluator>(parts.model.encoder(), parts.pool)),
+      group_(static_cast<size_t>(parts.options.batch.accumulation)),
+      batch_(parts.model.config()) {}
+
+void Loop::resume(const std::string& folder) {
+  read_checkpoint(folder, {parts_.model, optimizer_, state_}, fingerprint_, parts_.pool);
+  parts_.summary.last_checkpoint = folder;
+}
+
+bool Loop::load_group() {
+  const StageTimer timer(parts_.summary.stages, Stage::loading);
+  group_size_ = 0;
+  while (group_size_ < static_cast<int64_t>(group_.size())) {
+    if (!loader_->next(group_[static_cast<size_t>(group_size_)])) break;
+    if (group_[static_cast<size_t>(group_size_++)].ends_epoch()) break;
+  }
+  return group_size_ > 0;
+}
+
+/// What the sum of a group's losses is divided by.
+static double weight_of(const std::vector<data::PackedBatch>& group, int64_t size,
+                        const std::vector<float>& class_weights) {
+  double sum = 0;
+  for (int64_t i = 0; i < size; ++i) {
+    const data::PackedBatch& batch = group[static_cast<size_t>(i)];
+    if (class_weights.empty()) {
+      sum += static_cast<double>(batch.size());
+    } else {
+      for (const int64_t label : batch.classes) sum += class_weights[static_cast<size_t>(label)];
+    }
+  }
+  return sum;
+}
+
+double Loop::run_group() {
+  const StepState state{.seed = parts_.options.seed,
+                        .step = state_.step,
+                        .count = weight_of(group_, group_size_, loss_.class_weights)};
+  const double forward = stepper_.forward_seconds();
+  const double backward = stepper_.backward_seconds();
+  double loss = 0;
+  for (int64_t i = 0; i < group_size_; ++i) {
+    const data::PackedBatch& packed = group_[static_cast<size_t>(i)];
+    batch_.clear();
+    for (size_t k = 0; k < packed.samples.size(); ++k) {
+      const auto begin = static_cast<size_t>(packed.offsets[k]);
+      const auto count = static_cast<size_t>(packed.offsets[k + 1]) - begin;
+      batch_.add(std::span(packed.ids).subspan(begin, count),
+                 std::span(packed.type_ids).subspan(begin, count), packed.samples[k]);
+    }
+    labels_.classes.assign(packed.classes.begin(), packed.classes.end());
+    labels_.targets = packed.targets;
+    loss += stepper_.accumulate(batch_, labels_, state);
+    rates_.flops += stepper_.flops(batch_.extents());
+    rates_.samples += packed.size();
+    rates_.tokens += packed.tokens();
+    state_.samples += packed.size();
+    state_.tokens += packed.tokens();
+  }
+  parts_.summary.stages.add(Stage::forward, stepper_.forward_seconds() - forward);
+  parts_.summary.stages.add(Stage::backward, stepper_.backward_seconds() - backward);
+  return loss;
+}
+
+void Loop::step() {
+  const double loss = run_group();
+  if (!std::isfinite(loss)) diverged("the loss");
+  const double rate = parts_.options.learning_rate * course_.schedule.factor(state_.step);
+  optim::StepReport report;
+  {
+    const StageTimer timer(parts_.summary.stages, Stage::optimizer);
+    report = optimizer_.step(rate, parts_.pool);
+  }
+  if (report.skipped) diverged("a gradient");
+  finish_step(loss, report, rate);
+}
+
+void Loop::finish_step(double loss, const optim::StepReport& report, double rate) {
+  const data::PackedBatch& last = group_[static_cast<size_t>(group_size_ - 1)];
+  state_.position = last.end;
+  epoch_ended_ = last.ends_epoch();
+  ++state_.step;
+  ++rates_.steps;
+  state_.loss_since_log += loss;
+  state_.loss_in_all += loss;
+  last_loss_ = loss;
+  const bool ended = state_.step >= course_.steps;
+  if (state_.step % course_.logging_steps == 0 || ended) log_training(report, rate);
+  show_progress(rate);
+  if (due(parts_.options.evaluation)) evaluate_and_compare();
+  if (due(parts_.options.saving) ||
+      (ended && parts_.options.saving.kind != Interval::Kind::never)) {
+    save();
+  }
+}
+
+void Loop::train() {
+  const Stopwatch watch;
+  const int64_t resumed = state_.step > 0 ? state_.step : -1;
+  json_log_.emplace(parts_.options.output + "/log.jsonl", resumed);
+  event_file_.emplace(parts_.options.output + "/runs", resumed);
+  data::LoaderOptions loading;
+  loading.workers = parts_.options.batch.workers;
+  loading.begin = state_.position;
+  loading.end_epoch = course_.epochs;
+  loader_ = std::make_unique<data::Loader>(parts_.data.training->store, parts_.sampler, loading);
+  peak_flops_ = 1e9 * kernels::measured_peak(parts_.model.encoder().parameters().isa(), DType::f32,
+                                             parts_.pool);
+  Summary& summary = parts_.summary;
+  rates_ = {};
+  rates_.aside = summary.stages[Stage::evaluation] + summary.stages[Stage::checkpoint];
+  while (state_.step < course_.steps && load_group()) {
+    step();
+    if (parts_.observer.stop_requested()) {
+      summary.interrupted = true;
+      if (summary.last_checkpoint != checkpoint_path(parts_.options.output, state_.step)) save();
+      break;
+    }
+    if (out_of_patience()) {
+      summary.stopped_early = true;
+      break;
+    }
+  }
+  summary.train_seconds = watch.seconds();
+  summary.waiting_share = loader_->waiting_seconds() / std::max(summary.train_seconds, 1e-9);
+  summary.steps = state_.step;
+  summary.epochs = epoch();
+  summary.samples = state_.samples;
+  summary.tokens = state_.tokens;
+  summary.train_loss = state_.loss_in_all / static_cast<double>(std::max<int64_t>(1, state_.step));
+  summary.best = state_.best;
+  summary.best_step = state_.best_step;
+}
+
+double Loop::epoch() const {
+  return static_cast<double>(state_.position.epoch) +
+         static_cast<double>(state_.position.index) / static_cast<double>(parts_.sampler.size());
+}
+
+void Loop::diverged(const std::string& what) const {
+  const std::string& last = parts_.summary.last_checkpoint;
+  fail(ErrorKind::failed, "step {}: {} is not a finite number; {}", state_.step + 1, what,
+       last.empty() ? "no checkpoint was written" : "the last good checkpoint is " + last);
+}
+
+bool Loop::due(const Interval& interval) const {
+  switch (interval.kind) {
+    case Interval::Kind::steps:
+      return state_.step % interval.steps == 0;
+    case Interval::Kind::epoch:
+      return epoch_ended_;
+    default:
+      return false;
+  }
+}
+
+}  // namespace hone::train

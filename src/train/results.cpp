@@ -1,0 +1,93 @@
+#include "train/results.h"
+
+#include <fmt/core.h>
+
+#include <cmath>
+
+#include "base/file.h"
+
+namespace hone::train {
+namespace {
+
+void write_json(const std::string& path, const Json& json) {
+  OutputFile file(path);
+  file.write(json.dump(2) + "\n");
+  file.commit();
+}
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
+
+Json stages_of(const StageTimes& stages) {
+  const double optimizer = stages[Stage::optimizer];
+  const double checkpoint = stages[Stage::checkpoint];
+  const double logging = stages[Stage::logging];
+  const double wall = stages.wall();
+  const double rest = wall - stages.accounted();
+  return {{"loading", stages[Stage::loading]},
+          {"forward", stages[Stage::forward]},
+          {"backward", stages[Stage::backward]},
+          {"evaluation", stages[Stage::evaluation]},
+          {"other", optimizer + checkpoint + logging + rest},
+          {"optimizer", optimizer},
+          {"checkpoint", checkpoint},
+          {"logging", logging},
+          {"rest", rest},
+          {"wall", wall}};
+}
+
+Json evaluation_of(const Summary& summary) {
+  Json json = Json::object();
+  for (const auto& [name, value] : summary.evaluation) json[name] = number(value);
+  json["epoch"] = summary.epochs;
+  return json;
+}
+
+Json training_of(const Summary& summary) {
+  const double seconds = std::max(summary.train_seconds, 1e-9);
+  return {{"epoch", summary.epochs},
+          {"train_steps", summary.steps},
+          {"train_samples", summary.samples},
+          {"train_tokens", summary.tokens},
+          {"train_loss", number(summary.train_loss)},
+          {"train_runtime", summary.train_seconds},
+          {"train_samples_per_second", static_cast<double>(summary.samples) / seconds},
+          {"waiting_share", summary.waiting_share}};
+}
+
+}  // namespace
+
+std::string megabytes(uint64_t bytes) {
+  return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
+}
+
+Json to_json(const Summary& summary) {
+  Json json = training_of(summary);
+  json.update(evaluation_of(summary));
+  json["output_dir"] = summary.output;
+  json["parameters"] = summary.parameters;
+  json["trainable_parameters"] = summary.trainable;
+  if (summary.best) {
+    json["best_metric"] = *summary.best;
+    json["best_global_step"] = summary.best_step;
+  }
+  json["interrupted"] = summary.interrupted;
+  json["stopped_early"] = summary.stopped_early;
+  json["last_checkpoint"] = summary.last_checkpoint;
+  json["seconds"] = stages_of(summary.stages);
+  json["memory_bytes"] = {{"weights", summary.memory.weights},
+                          {"gradients", summary.memory.gradients},
+                          {"optimizer", summary.memory.optimizer},
+                          {"activations", summary.memory.activations},
+                          {"peak_resident", summary.peak_bytes}};
+  return json;
+}
+
+void write_results(const std::string& folder, const Summary& summary) {
+  write_json(folder + "/all_results.json", to_json(summary));
+  if (summary.steps > 0) write_json(folder + "/train_results.json", training_of(summary));
+  if (!summary.evaluation.empty()) {
+    write_json(folder + "/eval_results.json", evaluation_of(summary));
+  }
+}
+
+}  // namespace hone::train

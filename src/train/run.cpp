@@ -1,0 +1,290 @@
+#include "train/run.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "device/cpu_info.h"
+#include "models/freeze.h"
+#include "train/budget.h"
+#include "train/folder_lock.h"
+#include "train/loop.h"
+#include "train/results.h"
+
+namespace hone::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+void check(const Options& options) {
+  if (options.output.empty()) fail(ErrorKind::usage, "--output_dir: missing");
+  if (options.max_steps == 0) {
+    fail(ErrorKind::usage, "--max_steps: expected -1 (by epochs) or at least 1, got '0'");
+  }
+  const StoppingOptions& stopping = options.stopping;
+  const bool needs_evaluation = stopping.load_best || stopping.patience > 0;
+  if (needs_evaluation && options.evaluation.kind == Interval::Kind::never) {
+    fail(ErrorKind::usage,
+         "--eval_strategy: expected steps or epoch, got 'no'; the best model is found by it");
+  }
+  const bool together = options.evaluation.kind == options.saving.kind &&
+                        (options.saving.kind != Interval::Kind::steps ||
+                         options.saving.steps % options.evaluation.steps == 0);
+  if (stopping.load_best && !together) {
+    fail(ErrorKind::usage,
+         "--save_strategy: expected that of --eval_strategy; --load_best_model_at_end takes the "
+         "best of the models that were saved");
+  }
+}
+
+/// Old results are never mixed with new ones, and never lost unasked.
+void prepare_output(const Options& options) {
+  const std::vector<std::string> old = list_checkpoints(options.output);
+  const bool used = !old.empty() || file_exists(options.output + "/model.safetensors");
+  if (!options.train || !used || !options.resume.empty()) return;
+  if (!options.overwrite) {
+    fail(ErrorKind::usage,
+         "--output_dir: {} holds an earlier run; go on with --resume_from_checkpoint last, or "
+         "give --overwrite_output_dir",
+         quote(options.output));
+  }
+  std::error_code error;
+  if (fs::equivalent(options.output, options.model.model, error)) {
+    fail(ErrorKind::usage, "--output_dir: {} is the model itself", quote(options.output));
+  }
+  for (const std::string& folder : old) fs::remove_all(folder, error);
+  fs::remove_all(options.output + "/runs", error);
+}
+
+ops::LossOptions loss_for(const Options& options, const Corpus& corpus) {
+  ops::LossOptions loss;
+  switch (corpus.problem()) {
+    case metrics::Problem::regression:
+      loss.kind = ops::LossKind::squared_error;
+      break;
+    case metrics::Problem::multi_label:
+      loss.kind = ops::LossKind::binary_cross_entropy;
+      loss.positive_weights = options.positive_weights;
+      break;
+    case metrics::Problem::single_label:
+      loss.label_smoothing = options.label_smoothing;
+      loss.class_weights = options.class_weights;
+      break;
+  }
+  const auto need = [&](const char* flag, const std::vector<float>& weights) {
+    if (weights.empty() || static_cast<int64_t>(weights.size()) == corpus.labels.size()) return;
+    fail(ErrorKind::usage, "{}: expected one for each of the {} labels, got {}", flag,
+         corpus.labels.size(), weights.size());
+  };
+  need("--class_weights", loss.class_weights);
+  need("--pos_weights", loss.positive_weights);
+  return loss;
+}
+
+/// As scikit-learn's "balanced": samples / (classes * samples of the class).
+std::vector<float> balanced_weights(const data::TokenStore& store) {
+  std::vector<float> weights;
+  const std::vector<int64_t> counts = store.label_counts();
+  for (const int64_t count : counts) {
+    weights.push_back(static_cast<float>(static_cast<double>(store.samples()) /
+                                         static_cast<double>(counts.size()) /
+                                         static_cast<double>(count)));
+  }
+  return weights;
+}
+
+data::SamplerOptions sampling(const Options& options) {
+  data::SamplerOptions sampler;
+  sampler.seed = options.seed;
+  sampler.group_by_length = options.batch.group_by_length;
+  sampler.max_samples = options.batch.train;
+  sampler.max_tokens = options.batch.max_tokens;
+  return sampler;
+}
+
+Fingerprint fingerprint_of(const Options& options, const Trainee& model, const Datasets& data,
+                           const Course& course, int threads) {
+  const models::EncoderConfig& config = model.config();
+  return {{"model", fmt::format("{} {} layers {} hidden {} words", config.model_type, config.layers,
+                                config.hidden_size, config.vocab_size)},
+          {"seed", std::to_string(options.seed)},
+          {"training data", data.training_key},
+          {"batch size", std::to_string(options.batch.train)},
+          {"token budget", std::to_string(options.batch.max_tokens)},
+          {"gradient accumulation", std::to_string(options.batch.accumulation)},
+          {"number of steps", std::to_string(course.steps)},
+          {"learning rate", fmt::format("{}", options.learning_rate)},
+          {"warm-up", std::to_string(course.schedule.warmup)},
+          {"weight decay", fmt::format("{}", options.optimizer.weight_decay)},
+          {"thread count", std::to_string(threads)}};
+}
+
+}  // namespace
+
+/// A run from its options to its summary, in the order of its stages.
+class Run {
+ public:
+  Run(Options options, Observer& observer)
+      : options_((check(options), std::move(options))),
+        observer_(observer),
+        pool_(options_.threads > 0 ? options_.threads : usable_cores()),
+        lock_(options_.output) {
+    summary_.output = options_.output;
+  }
+
+  Summary go() {
+    prepare_output(options_);
+    open();
+    if (options_.train) {
+      train();
+    } else {
+      load();
+      Evaluator evaluator(model_->encoder(), pool_);
+      finish(evaluate_sets(evaluator, *corpus_, *data_, summary_.stages));
+    }
+    summary_.peak_bytes = peak_resident_bytes();
+    if (!summary_.interrupted) write_results(options_.output, summary_);
+    return std::move(summary_);
+  }
+
+ private:
+  void open() {
+    const StageTimer timer(summary_.stages, Stage::loading);
+    corpus_.emplace(open_corpus(options_));
+    model_.emplace(options_, *corpus_);
+    if (options_.train) {
+      loss_ = loss_for(options_, *corpus_);
+      trainable_ = models::trainable_slots(model_->encoder(), options_.model.freeze);
+      estimate_.emplace(*model_, loss_, trainable_, options_.optimizer, pool_);
+      check_least_memory();
+    }
+    data_.emplace(open_datasets(options_, *corpus_, *model_, options_.output + "/tokens", pool_));
+    for (const std::string& note : data_->notes) observer_.say(note);
+  }
+
+  /// What cannot fit in any batch is told before data is loaded.
+  void check_least_memory() {
+    const MemoryUse least = estimate_->of(1, model_->max_length());
+    const MemoryUse most =
+        estimate_->of(options_.batch.train, options_.batch.train * model_->max_length());
+    const uint64_t available = available_memory();
+    observer_.say(
+        fmt::format("memory: weights, gradients and optimiser {}, activations at most {} "
+                    "(a batch of {} x {} tokens); {} available",
+                    megabytes(least.total() - least.activations), megabytes(most.activations),
+                    options_.batch.train, model_->max_length(), megabytes(available)));
+    if (least.total() > available) {
+      fail(ErrorKind::memory,
+           "not enough memory: training {} takes at least {} for one sequence of {} tokens, {} are "
+           "available",
+           model_->origin(), megabytes(least.total()), model_->max_length(), megabytes(available));
+    }
+  }
+
+  /// The lengths are known now: the largest batch must fit, or is made smaller where that is
+  /// allowed. Halves of a batch add up to the same gradient.
+  void fit_batches() {
+    for (;;) {
+      sampler_.emplace(data_->training->store.lengths(), sampling(options_));
+      course_ = plan_course(options_, *sampler_);
+      const int64_t tokens = largest_batch(*sampler_, course_.epochs);
+      summary_.memory = estimate_->of(std::min(options_.batch.train, sampler_->size()), tokens);
+      const uint64_t available = available_memory();
+      if (summary_.memory.total() <= available) return;
+      if (!options_.batch.find_size || options_.batch.train < 2) {
+        fail(ErrorKind::memory,
+             "not enough memory: batches of up to {} tokens take {}, {} are available; try a "
+             "smaller --per_device_train_batch_size with --gradient_accumulation_steps, or "
+             "--auto_find_batch_size",
+             tokens, megabytes(summary_.memory.total()), megabytes(available));
+      }
+      options_.batch.train = (options_.batch.train + 1) / 2;
+      options_.batch.accumulation *= 2;
+      observer_.say(
+          fmt::format("batches of {} tokens do not fit: {} samples a batch, {} batches a "
+                      "step",
+                      tokens, options_.batch.train, options_.batch.accumulation));
+    }
+  }
+
+  void load() {
+    const StageTimer timer(summary_.stages, Stage::loading);
+    const Trainee::Report report = model_->load(options_.seed, pool_);
+    const auto list = [](const std::vector<std::string>& names) {
+      std::string text = names.front();
+      for (size_t i = 1; i < std::min<size_t>(names.size(), 6); ++i) text += ", " + names[i];
+      return text + (names.size() > 6 ? ", ..." : "");
+    };
+    if (!report.fresh.empty()) {
+      observer_.say("not in the checkpoint, so made new: " + list(report.fresh));
+    }
+    if (!report.unused.empty()) {
+      observer_.warn(fmt::format("{} weights of the checkpoint are not used: {}",
+                                 report.unused.size(), list(report.unused)));
+    }
+    for (const nn::Parameter& parameter : model_->encoder().parameters().list()) {
+      const int64_t count = parameter.weight.rows * parameter.weight.width;
+      summary_.parameters += count;
+      const auto slot = static_cast<size_t>(parameter.weight.slot);
+      if (!trainable_.empty() && trainable_[slot]) summary_.trainable += count;
+    }
+  }
+
+  void train() {
+    fit_batches();
+    if (options_.batch.train > sampler_->size()) {
+      observer_.warn(fmt::format("a batch of {} is more than the {} samples: every step sees all",
+                                 options_.batch.train, sampler_->size()));
+    }
+    if (options_.balanced_class_weights) {
+      loss_.class_weights = balanced_weights(data_->training->store);
+    }
+    load();
+    Loop loop({options_, *corpus_, *data_, *sampler_, *model_, pool_, observer_, summary_}, course_,
+              loss_, trainable_, fingerprint_of(options_, *model_, *data_, course_, pool_.size()));
+    const std::string checkpoint =
+        options_.resume.empty() ? "" : choose_checkpoint(options_.output, options_.resume);
+    if (!checkpoint.empty()) {
+      const StageTimer timer(summary_.stages, Stage::loading);
+      loop.resume(checkpoint);
+      observer_.say("going on from " + checkpoint);
+    }
+    observer_.say(
+        fmt::format("{}: {} samples, {} steps of {} over {} epochs, {} of {} parameters "
+                    "are trained, {} threads",
+                    corpus_->name, sampler_->size(), course_.steps,
+                    options_.batch.train * options_.batch.accumulation, course_.epochs,
+                    summary_.trainable, summary_.parameters, pool_.size()));
+    loop.train();
+    if (summary_.interrupted) return;
+    loop.load_best();
+    finish(loop.evaluate());
+  }
+
+  void finish(const LogEntry& evaluation) {
+    summary_.evaluation = evaluation.values;
+    if (!options_.train) return;
+    const StageTimer timer(summary_.stages, Stage::checkpoint);
+    model_->save(options_.output);
+  }
+
+  Options options_;
+  Observer& observer_;
+  ThreadPool pool_;
+  FolderLock lock_;
+  Summary summary_;
+  std::optional<Corpus> corpus_;
+  std::optional<Trainee> model_;
+  std::optional<Datasets> data_;
+  ops::LossOptions loss_;
+  std::vector<bool> trainable_;
+  std::optional<MemoryEstimate> estimate_;
+  std::optional<data::Sampler> sampler_;
+  Course course_;
+};
+
+Summary run(const Options& options, Observer& observer) { return Run(options, observer).go(); }
+
+}  // namespace hone::train

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "data/sampler.h"
+#include "train/log_entry.h"
+
+namespace hone::train {
+
+/// All that a run knows besides weights and the optimiser's arrays: a run that starts from it goes
+/// on as if it had never stopped. No random generator is in it: every random number is a function
+/// of the seed and of what it is for.
+struct RunState {
+  int64_t step = 0;             ///< optimiser steps done
+  data::DataPosition position;  ///< of the next batch
+  double loss_since_log = 0;    ///< sum of the steps' losses
+  int64_t logged_step = 0;
+  double loss_in_all = 0;
+  int64_t samples = 0;
+  int64_t tokens = 0;
+  std::optional<double> best;  ///< value of the metric that chooses the best model
+  int64_t best_step = 0;
+  int64_t evaluations_without_gain = 0;
+  std::vector<LogEntry> history;
+};
+
+/// What has to be alike for a run to go on, by name, in words.
+using Fingerprint = std::vector<std::pair<std::string, std::string>>;
+
+Json to_json(const RunState& state);
+/// `file` names the origin in errors.
+RunState state_from_json(const Json& json, const std::string& file);
+
+}  // namespace hone::train
