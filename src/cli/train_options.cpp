@@ -136,8 +136,8 @@ void TrainOptions::declare_advanced(Arguments& arguments) {
   arguments.real("--label_smoothing_factor", 0, 0.999, label_smoothing_, "");
   arguments.text("--class_weights", "X,...", class_weights_, "by class, or balanced");
   arguments.text("--pos_weights", "X,...", positive_weights_, "of multi-label losses");
-  arguments.integer("--checkpoint_segments", 1, 1024, options_.checkpoint_segments,
-                    "of --gradient_checkpointing; default: every layer");
+  arguments.integer("--checkpoint_segments", 1, 1024, options_.step.checkpoint_segments,
+                    "in as many parts; default: every layer");
   arguments.integer("--logging_steps", 1, kMost, options_.logging_steps, "default: 20 lines");
   arguments.integer("--eval_steps", 1, kMost, evaluation_steps_, "default: --logging_steps");
   arguments.integer("--save_steps", 1, kMost, options_.saving.steps, "default 500");
@@ -180,8 +180,9 @@ void TrainOptions::resolve_recipe() {
     options_.class_weights = parse_weights("--class_weights", class_weights_);
   }
   options_.positive_weights = parse_weights("--pos_weights", positive_weights_);
-  if (gradient_checkpointing_ && options_.checkpoint_segments == 0) {
-    options_.checkpoint_segments = -1;
+  constexpr int64_t kEveryLayer = 1024;
+  if (gradient_checkpointing_ && options_.step.checkpoint_segments == 0) {
+    options_.step.checkpoint_segments = kEveryLayer;
   }
 }
 

@@ -31,9 +31,10 @@ uint64_t left(uint64_t limit, uint64_t used) { return limit > used ? limit - use
 }  // namespace
 
 MemoryEstimate::MemoryEstimate(const Trainee& model, const ops::LossOptions& loss,
-                               const std::vector<bool>& trainable,
-                               const optim::OptimizerOptions& optimizer, ThreadPool& pool)
-    : step_(model.encoder().record_training(loss, trainable)), execution_(step_.plan, {}, pool) {
+                               const std::vector<bool>& trainable, const Options& options,
+                               ThreadPool& pool)
+    : step_(model.encoder().record_training(loss, trainable, options.step)),
+      execution_(step_.plan, {}, pool) {
   const nn::Parameters& parameters = model.encoder().parameters();
   fixed_.weights = parameters.bytes();
   for (const nn::Parameter& parameter : parameters.list()) {
@@ -41,8 +42,8 @@ MemoryEstimate::MemoryEstimate(const Trainee& model, const ops::LossOptions& los
     fixed_.gradients +=
         static_cast<uint64_t>(parameters.elements(parameter.weight)) * sizeof(float);
   }
-  const bool adamw = optimizer.kind == optim::OptimizerKind::adamw;
-  const uint64_t moments = adamw ? 2 : optimizer.momentum > 0 ? 1 : 0;
+  const bool adamw = options.optimizer.kind == optim::OptimizerKind::adamw;
+  const uint64_t moments = adamw ? 2 : options.optimizer.momentum > 0 ? 1 : 0;
   fixed_.optimizer = moments * fixed_.gradients;
 }
 

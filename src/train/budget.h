@@ -13,8 +13,7 @@ class MemoryEstimate {
  public:
   /// `model` must outlive this.
   MemoryEstimate(const Trainee& model, const ops::LossOptions& loss,
-                 const std::vector<bool>& trainable, const optim::OptimizerOptions& optimizer,
-                 ThreadPool& pool);
+                 const std::vector<bool>& trainable, const Options& options, ThreadPool& pool);
 
   /// For batches of this many sequences and tokens.
   MemoryUse of(int64_t sequences, int64_t tokens) const;

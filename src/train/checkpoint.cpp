@@ -128,6 +128,7 @@ void check_fingerprint(const std::string& folder, const Json& manifest,
 
 void write_checkpoint(const std::string& folder, const Training& training,
                       const Fingerprint& fingerprint) {
+  if (folder_exists(folder)) remove_checkpoint(folder);
   OutputFolder out(folder);
   training.model.save(out.partial());
   write_moments(out.partial(), training);

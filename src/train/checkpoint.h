@@ -18,7 +18,8 @@ struct Training {
 
 /// Writes a checkpoint: a complete model folder, the optimiser's moments by tensor
 /// (optimizer_*.safetensors), the state (trainer_state.json) and a list of the files with their
-/// hashes (checkpoint.json). The folder appears under its name when all is on the disk.
+/// hashes (checkpoint.json). The folder appears under its name when all is on the disk; one that a
+/// run left that was taken up before it is replaced.
 void write_checkpoint(const std::string& folder, const Training& training,
                       const Fingerprint& fingerprint);
 
@@ -37,6 +38,8 @@ std::string checkpoint_path(const std::string& output, int64_t step);
 /// The checkpoint that `--resume_from_checkpoint` means, verified; empty for "last" where there is
 /// none. A damaged one is an error that offers the one before it.
 std::string choose_checkpoint(const std::string& output, const std::string& resume);
+
+void remove_checkpoint(const std::string& folder);
 
 /// Removes the oldest checkpoints until `limit` are left (0: none is removed); `keep`, the best
 /// one, stays and counts.

@@ -79,17 +79,21 @@ std::string choose_checkpoint(const std::string& output, const std::string& resu
   return folder;
 }
 
+void remove_checkpoint(const std::string& folder) {
+  std::error_code error;
+  // Renamed first: a checkpoint that is half removed must not look like one.
+  const std::string doomed = folder + ".partial-removed";
+  fs::rename(folder, doomed, error);
+  fs::remove_all(doomed, error);
+}
+
 void rotate_checkpoints(const std::string& output, int64_t limit, const std::string& keep) {
   if (limit <= 0) return;
   std::vector<std::string> all = list_checkpoints(output);
   auto left = static_cast<int64_t>(all.size());
   for (size_t i = 0; i + 1 < all.size() && left > limit; ++i) {
     if (all[i] == keep) continue;
-    std::error_code error;
-    // Renamed first: a checkpoint that is half removed must not look like one.
-    const std::string doomed = all[i] + ".partial-removed";
-    fs::rename(all[i], doomed, error);
-    fs::remove_all(doomed, error);
+    remove_checkpoint(all[i]);
     --left;
   }
 }

@@ -31,9 +31,9 @@ Datasets open_datasets(const Options& options, const Corpus& corpus, const Train
     data::OpenedStore opened =
         data::open_or_build_store(folder + "/" + part.name + ".tokens", part.split, recipe, pool);
     if (!opened.rebuilt.empty()) {
-      sets.notes.push_back(fmt::format(
-          "tokenised {}: {} samples, {} tokens, {} cut ({})", part.split.name,
-          opened.store.samples(), opened.store.tokens(), opened.store.truncated(), opened.rebuilt));
+      sets.notes.push_back(fmt::format("tokenised {}: {} samples, {} tokens, {} cut",
+                                       part.split.name, opened.store.samples(),
+                                       opened.store.tokens(), opened.store.truncated()));
     }
     return Datasets::Part{part.name, std::move(opened.store)};
   };

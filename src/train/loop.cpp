@@ -52,7 +52,7 @@ Loop::Loop(const Parts& parts, const Course& course, const ops::LossOptions& los
       loss_(loss),
       fingerprint_(std::move(fingerprint)),
       optimizer_(parts.model.encoder().parameters(), std::move(trainable), parts.options.optimizer),
-      stepper_(parts.model.encoder(), loss, optimizer_, parts.pool),
+      stepper_(parts.model.encoder(), loss, optimizer_, parts.pool, parts.options.step),
       evaluator_(std::make_unique<Evaluator>(parts.model.encoder(), parts.pool)),
       group_(static_cast<size_t>(parts.options.batch.accumulation)),
       batch_(parts.model.config()) {}

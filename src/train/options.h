@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "models/encoder.h"
 #include "ops/loss.h"
 #include "optim/optimizer.h"
 #include "optim/schedule.h"
@@ -77,7 +78,7 @@ struct Options {
   std::vector<float> class_weights;     ///< by class
   bool balanced_class_weights = false;  ///< by their frequencies instead
   std::vector<float> positive_weights;
-  int64_t checkpoint_segments = 0;  ///< of activation checkpointing; 0: none, -1: every layer
+  models::TrainingOptions step;  ///< how activations are kept
 
   std::string output;  ///< folder
   bool overwrite = false;

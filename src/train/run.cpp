@@ -157,7 +157,7 @@ class Run {
     if (options_.train) {
       loss_ = loss_for(options_, *corpus_);
       trainable_ = models::trainable_slots(model_->encoder(), options_.model.freeze);
-      estimate_.emplace(*model_, loss_, trainable_, options_.optimizer, pool_);
+      estimate_.emplace(*model_, loss_, trainable_, options_, pool_);
       check_least_memory();
     }
     data_.emplace(open_datasets(options_, *corpus_, *model_, options_.output + "/tokens", pool_));

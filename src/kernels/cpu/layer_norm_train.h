@@ -23,10 +23,10 @@ size_t layer_norm_train_workspace(int64_t width, int threads);
 
 /// s = dropout(x) + residual (null: none); xhat = (s - mean(s)) * rstd(s); y = xhat * weight +
 /// bias, of the xhat that is stored, so that norm_affine() gives its bits again. All dense [rows,
-/// width]; y (null: not wanted) and xhat may be x or residual where the types agree. Without dropout
-/// y has the bits of layer_norm() in fp32; in bf16 xhat is rounded in between.
-/// (In, T, Out): (float, float, float), (double, double, double), and for T bf16 any In and Out of
-/// float and bf16.
+/// width]; y (null: not wanted) and xhat may be x or residual where the types agree. Without
+/// dropout y has the bits of layer_norm() in fp32; in bf16 xhat is rounded in between. (In, T,
+/// Out): (float, float, float), (double, double, double), and for T bf16 any In and Out of float
+/// and bf16.
 template <typename In, typename T, typename Out>
 void layer_norm_train(const In* x, const T* residual, const Dropout& dropout,
                       const NormWeightsOf<Wide<T>>& norm, int64_t rows, int64_t width,
