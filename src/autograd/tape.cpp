@@ -29,6 +29,13 @@ bool Tape::trainable(const Weight& weight) const {
   return training_ && weight.present() && trainable_[static_cast<size_t>(weight.slot)];
 }
 
+Weight Tape::in_dtype(Weight weight, DType dtype) {
+  if (!training_ || weight.dtype != DType::f32 || dtype == DType::f32) return weight;
+  shadows_[static_cast<size_t>(weight.slot)] = true;
+  weight.dtype = dtype;
+  return weight;
+}
+
 bool Tape::needs_gradient(Value value) const {
   const auto at = static_cast<size_t>(value.id);
   return at < states_.size() && states_[at].needs_gradient;

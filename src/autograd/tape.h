@@ -21,13 +21,21 @@ class Tape {
   explicit Tape(Plan& plan) : plan_(plan) {}
   /// For training; `trainable` says of each weight slot whether it gets a gradient.
   Tape(Plan& plan, std::vector<bool> trainable)
-      : plan_(plan), training_(true), trainable_(std::move(trainable)) {}
+      : plan_(plan),
+        training_(true),
+        trainable_(std::move(trainable)),
+        shadows_(trainable_.size()) {}
   Tape(const Tape&) = delete;
   Tape& operator=(const Tape&) = delete;
 
   Plan& plan() { return plan_; }
   bool training() const { return training_; }
   bool trainable(const Weight& weight) const;
+  /// Mixed precision: the slot as a product over values of `dtype` reads it. A weight kept in fp32
+  /// has a shadow in the other dtypes, which from now on is listed in shadows().
+  Weight in_dtype(Weight weight, DType dtype);
+  /// By slot, whether the plan reads its shadow.
+  const std::vector<bool>& shadows() const { return shadows_; }
   /// Whether a gradient of `value` leads to a trainable weight.
   bool needs_gradient(Value value) const;
 
@@ -74,6 +82,7 @@ class Tape {
   Plan& plan_;
   bool training_ = false;
   std::vector<bool> trainable_;
+  std::vector<bool> shadows_;
   std::vector<Entry> entries_;
   std::vector<State> states_;  ///< by value
 };

@@ -9,6 +9,7 @@
 #include "ops/by_dtype.h"
 #include "ops/convert.h"
 #include "ops/dropout.h"
+#include "ops/half.h"
 
 namespace hone::models {
 namespace {
@@ -151,7 +152,7 @@ Value Encoder::run_layers(Tape& tape, Value x, const nn::Packing& packing, bool 
     const nn::TransformerLayer& layer = layers_[order_[depth]];
     const bool last = depth + 1 == order_.size();
     // Training's backward pass wants the last rows in the layer's own dtype.
-    const DType out = last && !tape.training() ? ops::wide_dtype(dtype_) : dtype_;
+    const DType out = last && !tape.training() ? ops::wide_dtype(x.dtype) : x.dtype;
     x = last && first_only ? layer.read(tape, x, packing, depth, out)
                            : layer.all(tape, x, packing, depth, out);
   }
@@ -159,16 +160,17 @@ Value Encoder::run_layers(Tape& tape, Value x, const nn::Packing& packing, bool 
 }
 
 Value Encoder::hidden(Tape& tape, const EncoderInputs& in, bool first_only,
-                      int64_t segments) const {
+                      const TrainingOptions& options) const {
+  const DType dtype = options.dtype;
   const nn::Packing& packing = in.packing;
-  Value x = ops::embed_tokens(tape, {in.ids, in.positions, in.types}, embeddings_, dtype_);
+  Value x = ops::embed_tokens(tape, {in.ids, in.positions, in.types}, embeddings_, dtype);
   x = ops::dropout(tape, x, packing.drop(config_.embedding_dropout, 0));
   if (projection_) {
     const uint64_t outside = order_.size();  // of the layers, where adapters drop
-    x = (*projection_)(tape, x, {.out = dtype_}, packing.drop(0, nn::lora_site(outside, 0)));
+    x = (*projection_)(tape, x, {.out = dtype}, packing.drop(0, nn::lora_site(outside, 0)));
   }
   const size_t count = order_.size();
-  const size_t cuts = std::min(static_cast<size_t>(segments), count);
+  const size_t cuts = std::min(static_cast<size_t>(options.checkpoint_segments), count);
   for (size_t i = 0; i < cuts; ++i) {
     const size_t begin = i * count / cuts;
     const size_t end = (i + 1) * count / cuts;
@@ -177,16 +179,16 @@ Value Encoder::hidden(Tape& tape, const EncoderInputs& in, bool first_only,
     });
   }
   if (cuts == 0) x = run_layers(tape, x, packing, first_only, 0, count);
-  return ops::convert(tape, x, ops::wide_dtype(dtype_));
+  return ops::convert(tape, x, ops::wide_dtype(dtype));
 }
 
-Value Encoder::logits(Tape& tape, const EncoderInputs& in, int64_t segments) const {
+Value Encoder::logits(Tape& tape, const EncoderInputs& in, const TrainingOptions& options) const {
   if (!head_) fail(ErrorKind::internal, "logits of an encoder without a head");
   // Behind the sites of all layers.
   const uint64_t site = 4 * (order_.size() + 1);
   const float p = config_.head_dropout;
-  const DType wide = ops::wide_dtype(dtype_);
-  Value x = hidden(tape, in, true, segments);
+  const DType wide = ops::wide_dtype(options.dtype);
+  Value x = hidden(tape, in, true, options);
   if (family_.drops_before_head) x = ops::dropout(tape, x, in.packing.drop_read(p, site));
   x = head_->dense(tape, x, {.activation = family_.head_activation, .out = wide},
                    in.packing.drop_read(0, nn::lora_site(order_.size(), 1)));
@@ -200,11 +202,11 @@ Forward Encoder::record(const OutputOptions& options) const {
   forward.inputs = declare_inputs(forward.plan);
   const EncoderInputs& in = forward.inputs;
   if (options.output == Output::logits) {
-    forward.output = logits(tape, in);
+    forward.output = logits(tape, in, {.dtype = dtype_});
   } else {
     const bool first_only =
         options.output == Output::embedding && options.pooling == ops::Pooling::cls;
-    Value x = hidden(tape, in, first_only);
+    Value x = hidden(tape, in, first_only, {.dtype = dtype_});
     if (options.output == Output::embedding) {
       if (!first_only) x = ops::pool(tape, x, in.packing.offsets, options.pooling);
       if (options.normalize) x = ops::normalize_rows(tape, x);
@@ -220,16 +222,18 @@ TrainingStep Encoder::record_training(const ops::LossOptions& loss, std::vector<
   TrainingStep step;
   Tape tape(step.plan, std::move(trainable));
   step.inputs = declare_inputs(step.plan);
-  step.logits = logits(tape, step.inputs, options.checkpoint_segments);
+  step.logits = logits(tape, step.inputs, options);
   const bool classes = loss.kind == ops::LossKind::cross_entropy;
   step.labels = step.plan.input(classes ? DType::i32 : step.logits.dtype, Axis::sequences,
                                 classes ? 1 : step.logits.width);
   step.scale = step.plan.input(DType::f64, Axis::one, 2);
   step.loss = ops::loss(tape, {step.logits, step.labels, step.scale}, loss);
   step.plan.keep(step.logits);
-  step.forward_steps = step.plan.steps().size();
+  const size_t after = step.plan.steps().size();
   tape.backward();
-  step.plan.prune();
+  step.shadows = tape.shadows();
+  step.forward_steps = step.plan.prune(after);
+  if (options.dtype == DType::f16) ops::round_halves(step.plan);
   return step;
 }
 

@@ -46,12 +46,16 @@ struct TrainingStep {
   EncoderInputs inputs;
   Value labels;  ///< as ops::LossInputs
   Value scale;
-  Value logits;              ///< fp32 [sequences, labels]
-  Value loss;                ///< fp64 [1, 1], the batch's share of the mean
-  size_t forward_steps = 0;  ///< of the plan; the others are the backward pass
+  Value logits;               ///< fp32 [sequences, labels]
+  Value loss;                 ///< fp64 [1, 1], the batch's share of the mean
+  std::vector<bool> shadows;  ///< by slot: read in the options' dtype, not as it is kept
+  size_t forward_steps = 0;   ///< of the plan; the others are the backward pass
 };
 
 struct TrainingOptions {
+  /// Of the products and of the activations between them; bf16 and fp16 read shadows of the
+  /// weights, which are fp32. Norms, softmax, loss, head and gradients of weights are fp32.
+  DType dtype = DType::f32;
   /// Activation checkpointing: into how many segments the layers are cut, of which memory holds the
   /// inputs alone while the forward pass runs on; at most one a layer. 0: none.
   int64_t checkpoint_segments = 0;
@@ -85,11 +89,12 @@ class Encoder {
  private:
   static EncoderInputs declare_inputs(Plan& plan);
   /// The last layer in fp32: of the read rows, or of all tokens.
-  Value hidden(Tape& tape, const EncoderInputs& in, bool first_only, int64_t segments = 0) const;
+  Value hidden(Tape& tape, const EncoderInputs& in, bool first_only,
+               const TrainingOptions& options) const;
   /// Layers [begin, end) of the order.
   Value run_layers(Tape& tape, Value x, const nn::Packing& packing, bool first_only, size_t begin,
                    size_t end) const;
-  Value logits(Tape& tape, const EncoderInputs& in, int64_t segments = 0) const;
+  Value logits(Tape& tape, const EncoderInputs& in, const TrainingOptions& options) const;
 
   struct Head {
     nn::Linear dense;

@@ -2,7 +2,9 @@
 
 #include <utility>
 
+#include "kernels/cpu/convert.h"
 #include "kernels/cpu/gemm.h"
+#include "kernels/cpu/gemm_backward.h"
 
 namespace hone::nn {
 namespace {
@@ -65,6 +67,47 @@ void Parameters::allocate() {
     pointers_.push_back(at);
     at += aligned(bytes_of(parameter));
   }
+}
+
+size_t Parameters::shadow_bytes_of(const Parameter& parameter) const {
+  if (!shadowed_[static_cast<size_t>(parameter.weight.slot)]) return 0;
+  const Weight& w = parameter.weight;
+  return aligned(kernels::packed_bytes(isa_, held_in(shadow_dtype_), w.rows, w.width));
+}
+
+void Parameters::add_shadows(DType dtype, const std::vector<bool>& slots) {
+  if (dtype == shadow_dtype_ && slots == shadowed_) return;
+  shadow_dtype_ = dtype;
+  shadowed_ = slots;
+  size_t total = 0;
+  for (const Parameter& parameter : list_) total += shadow_bytes_of(parameter);
+  shadows_ = Buffer();  // the old ones go before the new ones come
+  shadows_ = Buffer(total);
+  shadow_pointers_ = pointers_;
+  auto* at = static_cast<std::byte*>(shadows_.data());
+  for (const Parameter& parameter : list_) {
+    const auto slot = static_cast<size_t>(parameter.weight.slot);
+    if (shadowed_[slot]) shadow_pointers_[slot] = at;
+    at += shadow_bytes_of(parameter);
+  }
+  stale_ = true;
+}
+
+void Parameters::refresh_shadows(ThreadPool& pool, const std::vector<bool>* changed) {
+  if (!stale_ || shadows_.size() == 0) return;
+  for (const Parameter& parameter : list_) {
+    const Weight& w = parameter.weight;
+    const auto slot = static_cast<size_t>(w.slot);
+    if (!shadowed_[slot] || (changed && !(*changed)[slot])) continue;
+    auto* shadow = const_cast<void*>(shadow_pointers_[slot]);
+    if (shadow_dtype_ == DType::bf16) {
+      kernels::repack_bf16({DType::f32, isa_, w.rows, w.width, pointers_[slot]}, shadow, pool);
+    } else {
+      kernels::round_to_f16(static_cast<const float*>(pointers_[slot]), elements(w),
+                            static_cast<float*>(shadow), pool);
+    }
+  }
+  stale_ = false;
 }
 
 }  // namespace hone::nn

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <atomic>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/thread_pool.h"
 #include "device/cpu_info.h"
 #include "device/memory.h"
 #include "plan/value.h"
@@ -41,18 +43,33 @@ class Parameters {
   void allocate();
   /// Where a slot's contents go, laid out as its kind says; valid after allocate().
   void* data(const Weight& weight) {
+    std::atomic_ref(stale_).store(true, std::memory_order_relaxed);  // loaders are many
     return const_cast<void*>(pointers_[static_cast<size_t>(weight.slot)]);
   }
   std::span<const void* const> pointers() const { return pointers_; }
 
   /// The arena as fp32, where all slots are: what an optimiser updates. Slots lie apart by a little
   /// padding.
-  float* arena() { return arena_.as<float>(); }
+  float* arena() {
+    stale_ = true;
+    return arena_.as<float>();
+  }
   /// In fp32 elements: where a slot starts in the arena, and how many it has, packed.
   int64_t offset(const Weight& weight) const;
   int64_t elements(const Weight& weight) const;
 
+  /// Mixed precision: matrices in fp32 that `slots` names get a second, packed form in `dtype`
+  /// (bf16; or fp16, held in fp32), which plans of that dtype read instead: see shadow_pointers().
+  void add_shadows(DType dtype, const std::vector<bool>& slots);
+  /// By slot: the shadow, or what there is where it has none.
+  std::span<const void* const> shadow_pointers() const { return shadow_pointers_; }
+  /// Makes shadows anew after data() or arena() was asked for; of `changed` slots where one knows
+  /// which they are.
+  void refresh_shadows(ThreadPool& pool, const std::vector<bool>* changed = nullptr);
+  size_t shadow_bytes() const { return shadows_.size(); }
+
  private:
+  size_t shadow_bytes_of(const Parameter& parameter) const;
   Weight add(ParameterKind kind, std::vector<std::string> tensors, int64_t rows, int64_t width,
              DType dtype);
   size_t bytes_of(const Parameter& parameter) const;
@@ -61,6 +78,11 @@ class Parameters {
   std::vector<Parameter> list_;
   std::vector<const void*> pointers_;
   Buffer arena_;
+  DType shadow_dtype_ = DType::f32;
+  std::vector<bool> shadowed_;
+  std::vector<const void*> shadow_pointers_;
+  Buffer shadows_;
+  bool stale_ = true;
 };
 
 }  // namespace hone::nn

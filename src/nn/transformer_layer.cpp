@@ -35,8 +35,8 @@ Value TransformerLayer::all(Tape& tape, Value x, const Packing& packing, uint64_
                             DType out) const {
   const auto lora = [&](uint64_t place) { return packing.drop(0, lora_site(depth, place)); };
   ops::AttentionInputs inputs;
-  inputs.q = query_(tape, x, {.out = sizes_.dtype}, lora(0));
-  inputs.kv = key_value_(tape, x, {.out = sizes_.dtype}, lora(1));
+  inputs.q = query_(tape, x, {.out = x.dtype}, lora(0));
+  inputs.kv = key_value_(tape, x, {.out = x.dtype}, lora(1));
   inputs.q_offsets = packing.offsets;
   inputs.offsets = packing.offsets;
   inputs.q_places = packing.places;
@@ -53,8 +53,8 @@ Value TransformerLayer::read(Tape& tape, Value x, const Packing& packing, uint64
   const auto lora = [&](uint64_t place) { return packing.drop_read(0, lora_site(depth, place)); };
   const Value rows = ops::gather_rows(tape, x, packing.reads);
   ops::AttentionInputs inputs;
-  inputs.q = query_(tape, rows, {.out = sizes_.dtype}, lora(0));
-  inputs.kv = key_value_(tape, x, {.out = sizes_.dtype}, packing.drop(0, lora_site(depth, 1)));
+  inputs.q = query_(tape, rows, {.out = x.dtype}, lora(0));
+  inputs.kv = key_value_(tape, x, {.out = x.dtype}, packing.drop(0, lora_site(depth, 1)));
   inputs.q_offsets = packing.read_offsets;
   inputs.offsets = packing.offsets;
   inputs.q_places = packing.read_places;
@@ -73,9 +73,10 @@ Value TransformerLayer::finish(Tape& tape, const ops::AttentionInputs& partial, 
   const Value attended =
       attention_out_(tape, ops::attention(tape, inputs, relative_), {}, sites.lora_attention_out);
   const Value middle = attention_norm_(
-      tape, attended, {.residual = residual, .dropout = sites.attention_out, .out = sizes_.dtype});
-  const Value wide = feed_in_(tape, middle, {.activation = sizes_.activation, .out = sizes_.dtype},
-                              sites.lora_feed_in);
+      tape, attended,
+      {.residual = residual, .dropout = sites.attention_out, .out = residual.dtype});
+  const Value wide = feed_in_(
+      tape, middle, {.activation = sizes_.activation, .out = residual.dtype}, sites.lora_feed_in);
   return feed_norm_(tape, feed_out_(tape, wide, {}, sites.lora_feed_out),
                     {.residual = middle, .dropout = sites.feed_out, .out = out});
 }

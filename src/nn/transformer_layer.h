@@ -21,7 +21,7 @@ struct TransformerSizes {
   int64_t intermediate;
   kernels::Activation activation;
   double eps;
-  DType dtype;  ///< of the products and of the activations between them
+  DType dtype;  ///< of the weights; activations are in the dtype of what a layer is handed
   LayerDropout dropout = {};
 };
 

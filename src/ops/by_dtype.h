@@ -1,15 +1,16 @@
 #pragma once
 
 #include "base/error.h"
-#include "tensor/dtype.h"
+#include "plan/value.h"
 
 namespace hone::ops {
 
-/// Calls body with a value of the storage type of `dtype`: fp32 or bf16.
+/// Calls body with a value of the type that `dtype` is held in: fp32 or bf16.
 template <typename Body>
 void by_float(DType dtype, const Body& body) {
   switch (dtype) {
     case DType::f32:
+    case DType::f16:
       return body(float{});
     case DType::bf16:
       return body(bf16{});

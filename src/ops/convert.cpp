@@ -10,8 +10,8 @@ namespace {
 Value emit(Plan& plan, Value x, DType dtype) {
   const Value y = plan.temporary(dtype, x.rows, x.width);
   plan.add({"convert", {x}, {y}, [=](const Frame& frame) {
-              kernels::convert(x.dtype, frame.data<const void>(x), y.dtype, frame.data<void>(y),
-                               frame.rows(x) * x.width, frame.pool());
+              kernels::convert(held_in(x.dtype), frame.data<const void>(x), held_in(y.dtype),
+                               frame.data<void>(y), frame.rows(x) * x.width, frame.pool());
             }});
   return y;
 }

@@ -4,8 +4,8 @@
 
 namespace hone::ops {
 
-/// x in another of fp32 and bf16; x itself where it is in it already. The gradient goes back in x's
-/// dtype.
+/// x in another of fp32, bf16 and fp16; x itself where it is in it already. The gradient goes back
+/// in x's dtype.
 Value convert(Tape& tape, Value x, DType dtype);
 
 }  // namespace hone::ops

@@ -42,25 +42,32 @@ struct Embedding {
               }});
   }
 
-  void train(Plan& plan, Value y, const NormalizedRows& kept) const {
-    plan.add({"embedding",
-              reads(),
-              {y, kept.xhat, kept.rstd},
-              [op = *this, y, kept](const Frame& frame) {
-                by_dtype(y.dtype, [&]<typename T>(T) {
-                  const auto run = [&]<typename Table>(Table) {
-                    kernels::embed_and_normalize_train<Table, T>(
-                        op.tables<Table>(frame), op.rows(frame), frame.rows(y), op.norm<T>(frame),
-                        {frame.data<T>(kept.xhat), frame.data<kernels::Wide<T>>(kept.rstd)},
-                        frame.data<T>(y), frame.pool());
-                  };
-                  if constexpr (std::is_same_v<T, double>) {
-                    run(double{});
-                  } else {
-                    by_float(op.weights.word.dtype, run);
-                  }
-                });
-              }});
+  /// Gives y.
+  Value train(Plan& plan, const NormalizedRows& kept) const {
+    // fp16's xhat is rounded behind the step, and y is to be made of what it is then.
+    const bool apart = kept.xhat.dtype == DType::f16;
+    const Value y = plan.temporary(kept.xhat.dtype, kept.xhat.rows, apart ? 0 : kept.xhat.width);
+    const auto run = [op = *this, y, kept, apart](const Frame& frame) {
+      by_dtype(y.dtype, [&]<typename T>(T) {
+        op.train_rows<T>(frame, kept, apart ? nullptr : frame.data<T>(y));
+      });
+    };
+    plan.add({"embedding", reads(), {y, kept.xhat, kept.rstd}, run});
+    return apart ? norm_affine(plan, kept.xhat, weights.norm) : y;
+  }
+
+  template <typename T>
+  void train_rows(const Frame& frame, const NormalizedRows& kept, T* y) const {
+    const auto run = [&]<typename Table>(Table) {
+      kernels::embed_and_normalize_train<Table, T>(
+          tables<Table>(frame), rows(frame), frame.rows(kept.xhat), norm<T>(frame),
+          {frame.data<T>(kept.xhat), frame.data<kernels::Wide<T>>(kept.rstd)}, y, frame.pool());
+    };
+    if constexpr (std::is_same_v<T, double>) {
+      run(double{});
+    } else {
+      by_float(weights.word.dtype, run);
+    }
   }
 };
 
@@ -86,14 +93,14 @@ Value embed_tokens(Tape& tape, const EmbeddingIds& ids, const EmbeddingWeights& 
                    DType out) {
   Plan& plan = tape.plan();
   const Embedding op{ids, weights};
-  const Value y = plan.temporary(out, ids.word.rows, weights.word.width);
   if (!tape.training()) {
+    const Value y = plan.temporary(out, ids.word.rows, weights.word.width);
     op.infer(plan, y);
     return y;
   }
-  const NormalizedRows kept{plan.temporary(out, y.rows, y.width),
-                            plan.temporary(wide_dtype(out), y.rows, 1)};
-  op.train(plan, y, kept);
+  const NormalizedRows kept{plan.temporary(out, ids.word.rows, weights.word.width),
+                            plan.temporary(wide_dtype(out), ids.word.rows, 1)};
+  const Value y = op.train(plan, kept);
   const bool trains = tape.trainable(weights.word) || tape.trainable(weights.position) ||
                       tape.trainable(weights.type) || tape.trainable(weights.norm.weight) ||
                       tape.trainable(weights.norm.bias);

@@ -51,7 +51,9 @@ void by_train_types(DType in, DType out, const Body& body) {
 
 Value emit_train(Plan& plan, Value x, const NormParameters& norm, const LayerNormOptions& options,
                  const NormalizedRows& kept) {
-  const Value y = plan.temporary(options.out, x.rows, x.width);
+  // fp16's xhat is rounded behind the step, and y is to be made of what it is then.
+  const bool apart = options.out == DType::f16;
+  const Value y = plan.temporary(options.out, x.rows, apart ? 0 : x.width);
   Step step{"layer_norm", {x}, {y, kept.xhat, kept.rstd}, [=](const Frame& frame) {
               by_train_types(x.dtype, y.dtype, [&]<typename In, typename T>(In, T) {
                 const T* residual =
@@ -60,7 +62,7 @@ Value emit_train(Plan& plan, Value x, const NormParameters& norm, const LayerNor
                     frame.data<const In>(x), residual, options.dropout.at(frame),
                     weights_of<T>(frame, norm), frame.rows(x), x.width,
                     {frame.data<T>(kept.xhat), frame.data<kernels::Wide<T>>(kept.rstd)},
-                    frame.data<T>(y), frame.workspace(), frame.pool());
+                    apart ? nullptr : frame.data<T>(y), frame.workspace(), frame.pool());
               });
             }};
   if (options.residual) step.reads.push_back(*options.residual);
@@ -69,7 +71,7 @@ Value emit_train(Plan& plan, Value x, const NormParameters& norm, const LayerNor
     return kernels::layer_norm_train_workspace(width, threads);
   };
   plan.add(std::move(step));
-  return y;
+  return apart ? norm_affine(plan, kept.xhat, norm) : y;
 }
 
 }  // namespace

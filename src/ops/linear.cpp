@@ -22,26 +22,26 @@ struct Linear {
   int64_t column;  ///< of y where the result starts
 
   kernels::PackedMatrix matrix(const void* data) const {
-    return {weight.dtype, isa, weight.rows, weight.width, data};
+    return {held_in(weight.dtype), isa, weight.rows, weight.width, data};
   }
 
   /// The op's columns of y, or of its gradient.
   template <typename T>
   T* columns(const Frame& frame, Value value) const {
-    return frame.data<T>(value) + static_cast<size_t>(column) * dtype_size(value.dtype);
+    return frame.data<T>(value) + static_cast<size_t>(column) * dtype_size(held_in(value.dtype));
   }
 
   /// Everything but the pointers, which a shape does not need.
   kernels::GemmArgs shape(int64_t rows, const kernels::PackedMatrix* b) const {
     kernels::GemmArgs args{};
     args.m = rows;
-    args.a_dtype = x.dtype;
+    args.a_dtype = held_in(x.dtype);
     args.lda = x.width;
     args.b = b;
     args.activation = activation;
-    args.c_dtype = y.dtype;
+    args.c_dtype = held_in(y.dtype);
     args.ldc = y.width;
-    args.residual_dtype = y.dtype;
+    args.residual_dtype = held_in(y.dtype);
     args.ldr = y.width;
     return args;
   }
@@ -77,7 +77,7 @@ struct Linear {
       args.n = op.weight.rows;
       args.k = op.weight.width;
       args.isa = op.isa;
-      args.dtype = dy.dtype;
+      args.dtype = held_in(dy.dtype);
       args.lddy = dy.width;
       args.ldx = input.width;
       return args;
@@ -106,10 +106,10 @@ struct Linear {
       args.lddy = dy.width;
       args.w = w;
       if (before) {
-        args.add_dtype = before->dtype;
+        args.add_dtype = held_in(before->dtype);
         args.ldadd = before->width;
       }
-      args.dx_dtype = dx.dtype;
+      args.dx_dtype = held_in(dx.dtype);
       args.lddx = dx.width;
       return args;
     };
@@ -134,8 +134,9 @@ struct Linear {
 
 }  // namespace
 
-Value linear(Tape& tape, Value x, Weight weight, Weight bias, Isa isa,
+Value linear(Tape& tape, Value x, Weight master, Weight bias, Isa isa,
              const LinearOptions& options) {
+  const Weight weight = tape.in_dtype(master, x.dtype);
   if (tape.training() && options.activation != kernels::Activation::none) {
     const Value z = linear(tape, x, weight, bias, isa, {.out = options.out});
     return activate(tape, z, options.activation);

@@ -18,9 +18,10 @@ struct LinearOptions {
 };
 
 /// y = activation(x weight^T + bias); x is [rows, width of weight] in the weight's dtype, weight a
-/// packed matrix of the instruction set `isa`, bias fp32 or absent. Sums are fp32.
-/// Backward adds (+=) to the gradients of weight and bias, and sets x's to itself plus its share.
-/// In training the activation's input is kept and its output computed again.
+/// packed matrix of the instruction set `isa`, bias fp32 or absent. Sums are fp32. In training x
+/// may be bf16 or fp16 beside a weight in fp32: the product reads the shadow of its slot in that
+/// dtype. Backward adds (+=) to the gradients of weight and bias, and sets x's to itself plus its
+/// share. In training the activation's input is kept and its output computed again.
 Value linear(Tape& tape, Value x, Weight weight, Weight bias, Isa isa,
              const LinearOptions& options = {});
 

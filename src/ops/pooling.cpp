@@ -14,7 +14,7 @@ namespace {
 
 Value emit_gather(Plan& plan, Value x, Value indices) {
   const Value y = plan.temporary(x.dtype, indices.rows, x.width);
-  const auto row_bytes = x.width * static_cast<int64_t>(dtype_size(x.dtype));
+  const auto row_bytes = x.width * static_cast<int64_t>(dtype_size(held_in(x.dtype)));
   plan.add({"gather", {x, indices}, {y}, [=](const Frame& frame) {
               kernels::gather_rows(frame.data<const void>(x), row_bytes,
                                    frame.data<const int32_t>(indices), frame.rows(indices),

@@ -12,7 +12,7 @@ namespace {
 
 Buffer zeros(size_t bytes) {
   Buffer buffer(bytes);
-  std::memset(buffer.data(), 0, bytes);
+  if (bytes > 0) std::memset(buffer.data(), 0, bytes);
   return buffer;
 }
 
@@ -21,28 +21,38 @@ Buffer zeros(size_t bytes) {
 Optimizer::Optimizer(nn::Parameters& parameters, std::vector<bool> trainable,
                      const OptimizerOptions& options)
     : parameters_(parameters), trainable_(std::move(trainable)), options_(options) {
-  const size_t bytes = parameters.bytes();
-  gradients_ = zeros(bytes);
-  if (options.kind == OptimizerKind::adamw || options.momentum > 0) first_moment_ = zeros(bytes);
-  if (options.kind == OptimizerKind::adamw) second_moment_ = zeros(bytes);
-  const auto count = static_cast<int64_t>(bytes / sizeof(float));
-  scratch_ = Buffer(kernels::sum_of_squares_workspace(count));
+  int64_t count = 0;
   for (const nn::Parameter& parameter : parameters.list()) {
     if (parameter.weight.dtype != DType::f32) {
       fail(ErrorKind::internal, "an optimiser over weights that are not fp32");
     }
-    const auto slot = static_cast<size_t>(parameter.weight.slot);
-    const int64_t begin = parameters.offset(parameter.weight);
-    const int64_t end = begin + parameters.elements(parameter.weight);
-    gradient_pointers_.push_back(trainable_[slot] ? gradients_.as<float>() + begin : nullptr);
-    if (!trainable_[slot]) continue;
-    ranges_.push_back({begin, end, parameter.kind != nn::ParameterKind::vector});
+    offsets_.push_back(count);
+    if (!trainable_[static_cast<size_t>(parameter.weight.slot)]) continue;
+    const int64_t elements = parameters.elements(parameter.weight);
+    ranges_.push_back({.begin = count,
+                       .end = count + elements,
+                       .decay = parameter.kind != nn::ParameterKind::vector,
+                       .shift = parameters.offset(parameter.weight) - count});
+    constexpr int64_t kLine = kAlignment / sizeof(float);
+    count += (elements + kLine - 1) / kLine * kLine;
+  }
+  const size_t bytes = static_cast<size_t>(count) * sizeof(float);
+  gradients_ = zeros(bytes);
+  if (options.kind == OptimizerKind::adamw || options.momentum > 0) first_moment_ = zeros(bytes);
+  if (options.kind == OptimizerKind::adamw) second_moment_ = zeros(bytes);
+  scratch_ = Buffer(kernels::sum_of_squares_workspace(count));
+  for (const nn::Parameter& parameter : parameters.list()) {
+    gradient_pointers_.push_back(part(gradients_, parameter.weight));
   }
 }
 
-float* Optimizer::moment(Buffer& moments, const Weight& weight) const {
-  if (moments.size() == 0 || !trainable_[static_cast<size_t>(weight.slot)]) return nullptr;
-  return moments.as<float>() + parameters_.offset(weight);
+float* Optimizer::part(Buffer& array, const Weight& weight) const {
+  const auto slot = static_cast<size_t>(weight.slot);
+  return array.size() > 0 && trainable_[slot] ? array.as<float>() + offsets_[slot] : nullptr;
+}
+
+void Optimizer::drop_gradients() {
+  if (gradients_.size() > 0) std::memset(gradients_.data(), 0, gradients_.size());
 }
 
 StepReport Optimizer::step(double learning_rate, ThreadPool& pool, double loss_scale) {
@@ -52,7 +62,7 @@ StepReport Optimizer::step(double learning_rate, ThreadPool& pool, double loss_s
   StepReport report;
   report.grad_norm = std::sqrt(squares) / loss_scale;
   if (!std::isfinite(squares)) {
-    std::memset(gradients, 0, gradients_.size());
+    drop_gradients();
     report.skipped = true;
     return report;
   }
@@ -73,6 +83,7 @@ StepReport Optimizer::step(double learning_rate, ThreadPool& pool, double loss_s
                   first_moment_.size() ? first_moment_.as<float>() : nullptr},
                  pool);
   }
+  parameters_.refresh_shadows(pool, &trainable_);
   return report;
 }
 

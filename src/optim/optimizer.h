@@ -27,9 +27,10 @@ struct StepReport {
   bool skipped = false;  ///< a gradient was not finite: nothing was changed but the gradients, to 0
 };
 
-/// Gradients and moments of a parameter set in fp32, each one flat array laid out as the set's own
-/// arena; a step is one pass over all of them. Biases and norms are not decayed, as Trainer groups
-/// them. The parameters must be allocated, in fp32, and outlive this.
+/// Gradients and moments of the trainable slots of a parameter set in fp32, each one flat array of
+/// slots laid out as the set has them; a step is one pass over all of them. Biases and norms are
+/// not decayed, as Trainer groups them. The parameters must be allocated, in fp32, and outlive
+/// this.
 class Optimizer {
  public:
   /// `trainable`: by slot.
@@ -38,24 +39,28 @@ class Optimizer {
 
   /// By slot, where a backward pass adds; null where a slot is frozen.
   const std::vector<void*>& gradients() const { return gradient_pointers_; }
-  /// Clips, updates, and sets the gradients to 0. `loss_scale` is divided out first.
+  /// Sets the gradients to 0.
+  void drop_gradients();
+  /// Clips, updates, sets the gradients to 0, and makes the changed slots' shadows anew.
+  /// `loss_scale` is divided out first.
   StepReport step(double learning_rate, ThreadPool& pool, double loss_scale = 1);
 
   int64_t steps() const { return steps_; }
   /// For checkpoints: together with the moments all that a step depends on.
   void set_steps(int64_t steps) { steps_ = steps; }
   /// Of a trainable slot, laid out as the slot; null where the optimiser keeps none.
-  float* first_moment(const Weight& weight) { return moment(first_moment_, weight); }
-  float* second_moment(const Weight& weight) { return moment(second_moment_, weight); }
+  float* first_moment(const Weight& weight) { return part(first_moment_, weight); }
+  float* second_moment(const Weight& weight) { return part(second_moment_, weight); }
   const std::vector<bool>& trainable() const { return trainable_; }
 
  private:
-  float* moment(Buffer& moments, const Weight& weight) const;
+  float* part(Buffer& array, const Weight& weight) const;
 
   nn::Parameters& parameters_;
   std::vector<bool> trainable_;
   OptimizerOptions options_;
   std::vector<kernels::ParameterRange> ranges_;
+  std::vector<int64_t> offsets_;  ///< by slot, in the arrays
   Buffer gradients_;
   Buffer first_moment_;   ///< SGD's momentum
   Buffer second_moment_;  ///< AdamW alone

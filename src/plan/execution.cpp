@@ -23,7 +23,7 @@ MemoryPlan Execution::lay_out(const Extents& extents) const {
     const size_t bytes = entry.external || entry.first < 0
                              ? 0
                              : static_cast<size_t>(extents[entry.value.rows] * entry.value.width) *
-                                   dtype_size(entry.value.dtype);
+                                   dtype_size(held_in(entry.value.dtype));
     blocks.push_back({bytes, entry.first, entry.kept ? end : entry.last});
   }
   return plan_memory(blocks);
@@ -72,14 +72,22 @@ void Execution::run(size_t first, size_t last) {
     if (timing_) {
       run_timed(step);
     } else {
-      step.run(frame_);
+      run_step(step);
     }
+  }
+}
+
+void Execution::run_step(const Step& step) {
+  step.run(frame_);
+  if (!plan_.on_write_) return;
+  for (const Value& value : step.writes) {
+    if (value.dtype == plan_.written_dtype_) plan_.on_write_(frame_, value);
   }
 }
 
 void Execution::run_timed(const Step& step) {
   const Stopwatch watch;
-  step.run(frame_);
+  run_step(step);
   const double seconds = watch.seconds();
   auto it = std::find_if(times_.begin(), times_.end(),
                          [&](const OpTime& time) { return time.name == step.name; });

@@ -85,6 +85,7 @@ class Execution {
  private:
   MemoryPlan lay_out(const Extents& extents) const;
   size_t workspace_for(const Extents& extents) const;
+  void run_step(const Step& step);
   void run_timed(const Step& step);
 
   const Plan& plan_;

@@ -41,14 +41,20 @@ void Plan::add(Step step) {
   steps_.push_back(std::move(step));
 }
 
+void Plan::on_write(DType dtype, std::function<void(const Frame&, Value)> run) {
+  written_dtype_ = dtype;
+  on_write_ = std::move(run);
+}
+
 void Plan::alias(Value copy, Value original) {
   entries_[static_cast<size_t>(copy.id)].original = this->original(original).value.id;
 }
 
-void Plan::prune() {
+size_t Plan::prune(size_t count) {
   std::vector<bool> read(entries_.size());
   for (const Entry& entry : entries_) read[static_cast<size_t>(entry.value.id)] = entry.kept;
   std::vector<Step> live;
+  size_t left = 0;
   for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
     const bool wanted = std::any_of(step->writes.begin(), step->writes.end(), [&](Value value) {
       return read[static_cast<size_t>(value.id)];
@@ -58,10 +64,12 @@ void Plan::prune() {
       read[static_cast<size_t>(original(value).value.id)] = true;
     }
     live.push_back(std::move(*step));
+    if (std::distance(step, steps_.rend()) <= static_cast<ptrdiff_t>(count)) ++left;
   }
   steps_.assign(std::make_move_iterator(live.rbegin()), std::make_move_iterator(live.rend()));
   for (Entry& entry : entries_) entry.first = entry.last = -1;
   for (size_t i = 0; i < steps_.size(); ++i) touch(steps_[i], static_cast<int32_t>(i));
+  return left;
 }
 
 double Plan::flops(const Extents& extents) const {

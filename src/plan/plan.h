@@ -34,12 +34,14 @@ class Plan {
   /// Marks a temporary that is read after the run: its memory is not reused.
   void keep(Value value);
   void add(Step step);
+  /// From then on `run` follows each step for each value of `dtype` that it wrote.
+  void on_write(DType dtype, std::function<void(const Frame&, Value)> run);
   /// `copy` holds the bits of `original` once more: who reads it reads the original instead, and
   /// prune() leaves out the step that writes it.
   void alias(Value copy, Value original);
   /// Leaves out the steps that write only what no step reads and nobody keeps. Once, when all is
-  /// recorded.
-  void prune();
+  /// recorded. Gives how many of the first `count` steps are left.
+  size_t prune(size_t count = 0);
 
   const std::vector<Step>& steps() const { return steps_; }
   double flops(const Extents& extents) const;
@@ -60,6 +62,8 @@ class Plan {
 
   std::vector<Entry> entries_;
   std::vector<Step> steps_;
+  DType written_dtype_ = DType::f32;
+  std::function<void(const Frame&, Value)> on_write_;
 };
 
 }  // namespace hone

@@ -24,6 +24,10 @@ struct Extents {
   bool operator==(const Extents&) const = default;
 };
 
+/// What values of `dtype` are held and computed in. There are no fp16 kernels: fp16 lies in fp32,
+/// and is rounded (out of range: to infinity) whenever a step has written it; see Plan::on_write().
+inline DType held_in(DType dtype) { return dtype == DType::f16 ? DType::f32 : dtype; }
+
 /// A [count(rows), width] array that a plan's steps read or write. A handle: copied freely.
 struct Value {
   int32_t id = -1;

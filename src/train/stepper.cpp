@@ -7,8 +7,16 @@ namespace hone::train {
 Stepper::Stepper(models::Encoder& encoder, const ops::LossOptions& loss,
                  optim::Optimizer& optimizer, ThreadPool& pool,
                  const models::TrainingOptions& options)
-    : step_(encoder.record_training(loss, optimizer.trainable(), options)),
-      execution_(step_.plan, encoder.parameters().pointers(), optimizer.gradients(), pool) {}
+    : parameters_(encoder.parameters()),
+      pool_(pool),
+      step_(encoder.record_training(loss, optimizer.trainable(), options)),
+      execution_(step_.plan, weights(options.dtype), optimizer.gradients(), pool) {}
+
+std::span<const void* const> Stepper::weights(DType dtype) {
+  if (dtype == DType::f32) return parameters_.pointers();
+  parameters_.add_shadows(dtype, step_.shadows);
+  return parameters_.shadow_pointers();
+}
 
 double Stepper::accumulate(const models::Batch& batch, const Labels& labels,
                            const StepState& state) {
@@ -24,6 +32,7 @@ double Stepper::accumulate(const models::Batch& batch, const Labels& labels,
                                     ? static_cast<const void*>(labels.classes.data())
                                     : labels.targets.data());
   Stopwatch watch;
+  parameters_.refresh_shadows(pool_);
   execution_.run(0, step_.forward_steps);
   forward_seconds_ += watch.restart();
   execution_.run(step_.forward_steps, step_.plan.steps().size());

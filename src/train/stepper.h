@@ -44,6 +44,10 @@ class Stepper {
   double flops(const Extents& extents) const { return step_.plan.flops(extents); }
 
  private:
+  std::span<const void* const> weights(DType dtype);
+
+  nn::Parameters& parameters_;
+  ThreadPool& pool_;
   models::TrainingStep step_;
   Execution execution_;
   int64_t random_[2] = {};

@@ -41,17 +41,24 @@ Outcome run(const std::string& name, const models::TrainingOptions& options) {
 
 class Checkpointing : public testing::TestWithParam<const char*> {};
 
-TEST_P(Checkpointing, GivesTheBitsOfThePlainStep) {
-  const Outcome plain = run(GetParam(), {});
-  const int64_t depth = Family(GetParam()).folder.config.depth();
+void expect_same_bits(const std::string& name, DType dtype) {
+  SCOPED_TRACE(dtype_name(dtype));
+  const Outcome plain = run(name, {.dtype = dtype});
+  const int64_t depth = Family(name).folder.config.depth();
   for (const int64_t segments : {int64_t{1}, int64_t{2}, int64_t{3}, depth}) {
     SCOPED_TRACE(segments);
-    const Outcome saved = run(GetParam(), {.checkpoint_segments = segments});
+    const Outcome saved = run(name, {.dtype = dtype, .checkpoint_segments = segments});
     EXPECT_EQ(plain.losses, saved.losses);
     ASSERT_EQ(plain.gradients.size(), saved.gradients.size());
     EXPECT_EQ(std::memcmp(plain.gradients.data(), saved.gradients.data(),
                           plain.gradients.size() * sizeof(float)),
               0);
+  }
+}
+
+TEST_P(Checkpointing, GivesTheBitsOfThePlainStep) {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
+    expect_same_bits(GetParam(), dtype);
   }
 }
 
@@ -61,7 +68,8 @@ TEST(CheckpointedSteps, RunALayerAgainButForItsLastProduct) {
   Family family("bert-words");
   family.load(chosen_isa());
   const auto products = [&](int64_t segments) {
-    const auto step = family.encoder->record_training({}, family.all(), {segments});
+    const auto step =
+        family.encoder->record_training({}, family.all(), {.checkpoint_segments = segments});
     return std::count_if(step.plan.steps().begin(), step.plan.steps().end(),
                          [](const Step& each) { return std::string_view(each.name) == "linear"; });
   };
@@ -79,8 +87,9 @@ TEST(CheckpointedMemory, HoldsOneLayerAndTheInputsOfAll) {
   encoder.parameters().allocate();
   ThreadPool pool(1);
   const auto arena = [&](int64_t segments) {
-    const auto step = encoder.record_training(
-        {}, std::vector<bool>(encoder.parameters().list().size(), true), {segments});
+    const auto step =
+        encoder.record_training({}, std::vector<bool>(encoder.parameters().list().size(), true),
+                                {.checkpoint_segments = segments});
     Execution execution(step.plan, encoder.parameters().pointers(), pool);
     Extents extents;
     extents[Axis::tokens] = 4096;

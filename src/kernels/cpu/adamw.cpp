@@ -35,7 +35,6 @@ void AdamWRange(const AdamWScalars& s, const AdamWArrays& arrays, int64_t begin,
     StoreVector(v, arrays.v + i);
     StoreVector(p, arrays.parameters + i);
     if (zero) StoreVector(hn::Zero(kF32), arrays.gradients + i);
-    if (arrays.copy) StoreVector(p, arrays.copy + i);
   }
   if (i < end) {
     const size_t rest = end - i;
@@ -46,7 +45,6 @@ void AdamWRange(const AdamWScalars& s, const AdamWArrays& arrays, int64_t begin,
     StorePart(v, arrays.v + i, rest);
     StorePart(p, arrays.parameters + i, rest);
     if (zero) StorePart(hn::Zero(kF32), arrays.gradients + i, rest);
-    if (arrays.copy) StorePart(p, arrays.copy + i, rest);
   }
 }
 
@@ -77,7 +75,9 @@ void adamw(const AdamW& options, ParameterRanges ranges, GradientUse use, const 
         .eps = static_cast<float>(options.eps),
         .step_size = static_cast<float>(lr / correction1),
         .keep = static_cast<float>(range.decay ? 1.0 - lr * options.weight_decay : 1.0)};
-    kernel(scalars, arrays, begin, end, use.zero);
+    AdamWArrays shifted = arrays;
+    shifted.parameters += range.shift;
+    kernel(scalars, shifted, begin, end, use.zero);
   });
 }
 

@@ -13,6 +13,7 @@ struct ParameterRange {
   int64_t end;
   bool decay;  ///< by the optimiser's weight_decay, or not at all
   float lr_scale = 1.0f;
+  int64_t shift = 0;  ///< parameter i lies at i + shift of its array; all else at i
 };
 
 /// The ranges of a flat array, ascending, without overlap. What lies in none is frozen: not
@@ -42,9 +43,8 @@ struct AdamW {
 struct AdamWArrays {
   float* parameters;
   float* gradients;
-  float* m;              ///< exp_avg
-  float* v;              ///< exp_avg_sq
-  bf16* copy = nullptr;  ///< = the new parameters; null: not wanted
+  float* m;  ///< exp_avg
+  float* v;  ///< exp_avg_sq
 };
 
 /// One pass: p -= lr wd p; m += (1 - beta1)(g - m); v = beta2 v + (1 - beta2) g^2;

@@ -49,6 +49,20 @@ void ConvertRange(const void* x, void* y, int64_t count) {
   }
 }
 
+void RoundToF16Range(const float* x, int64_t count, float* y) {
+  alignas(64) uint16_t half[kLanes];
+  const int64_t lanes = kLanes;
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    StoreAs<DType::f16>(LoadVector(x + i), half);
+    StoreVector(LoadAs<DType::f16>(half), y + i);
+  }
+  if (i < count) {
+    StoreAs<DType::f16>(LoadPart(x + i, count - i), half);
+    StorePart(LoadAs<DType::f16>(half), y + i, count - i);
+  }
+}
+
 }  // namespace hone::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -94,6 +108,12 @@ void convert(DType from, const void* x, DType to, void* y, int64_t count, Thread
   for_row_ranges(count, 1, pool, [&](int64_t begin, int64_t end) {
     kernel(in + begin * in_size, out + begin * out_size, end - begin);
   });
+}
+
+void round_to_f16(const float* x, int64_t count, float* y, ThreadPool& pool) {
+  const auto kernel = HONE_TARGET_FUNCTION(RoundToF16Range);
+  for_row_ranges(count, 1, pool,
+                 [&](int64_t begin, int64_t end) { kernel(x + begin, end - begin, y + begin); });
 }
 
 }  // namespace hone::kernels

@@ -12,4 +12,7 @@ namespace hone::kernels {
 /// The arrays must not overlap.
 void convert(DType from, const void* x, DType to, void* y, int64_t count, ThreadPool& pool);
 
+/// y[i] = x[i] rounded to f16, held in fp32. y may be x.
+void round_to_f16(const float* x, int64_t count, float* y, ThreadPool& pool);
+
 }  // namespace hone::kernels

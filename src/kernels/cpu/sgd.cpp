@@ -29,7 +29,6 @@ HWY_INLINE void SgdVector(float lr, float momentum, float decay, const GradientU
   const VF32 after = hn::NegMulAdd(g, hn::Set(kF32, lr), before);
   store(after, arrays.parameters + i);
   if (use.zero) store(hn::Zero(kF32), arrays.gradients + i);
-  if (arrays.copy) store(after, arrays.copy + i);
 }
 
 void SgdRange(float lr, float momentum, float decay, const GradientUse& use,
@@ -54,9 +53,11 @@ void sgd(const Sgd& options, ParameterRanges ranges, GradientUse use, const SgdA
          ThreadPool& pool) {
   const auto kernel = HONE_TARGET_FUNCTION(SgdRange);
   for_parameter_pieces(ranges, pool, [&](int64_t begin, int64_t end, const ParameterRange& range) {
+    SgdArrays shifted = arrays;
+    shifted.parameters += range.shift;
     kernel(static_cast<float>(options.lr * double{range.lr_scale}),
            static_cast<float>(options.momentum),
-           range.decay ? static_cast<float>(options.weight_decay) : 0.0f, use, arrays, begin, end);
+           range.decay ? static_cast<float>(options.weight_decay) : 0.0f, use, shifted, begin, end);
   });
 }
 

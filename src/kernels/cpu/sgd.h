@@ -14,8 +14,7 @@ struct Sgd {
 struct SgdArrays {
   float* parameters;
   float* gradients;
-  float* momentum;       ///< zeros before the first step; null where options.momentum is 0
-  bf16* copy = nullptr;  ///< = the new parameters; null: not wanted
+  float* momentum;  ///< zeros before the first step; null where options.momentum is 0
 };
 
 /// One pass, as PyTorch's SGD (no dampening, no Nesterov): g += wd p; m = momentum m + g;
