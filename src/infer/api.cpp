@@ -15,8 +15,8 @@ namespace {
 bool has_head(const std::string& model) {
   const models::ModelFolder folder = models::open_model_folder(io::resolve_model(model));
   if (folder.sentence) return false;
-  return models::has_head_weights(models::family_of(folder.config),
-                                  *io::Weights::open(folder.path));
+  return models::has_head_weights(models::family_of(folder.config), *io::Weights::open(folder.path),
+                                  models::open_adapter(folder).get());
 }
 
 infer::SessionOptions session_options(const std::string& model, const ModelOptions& options) {

@@ -58,7 +58,8 @@ ModelFacts model_facts(const std::string& model, DType dtype, int threads) {
     facts.stored_bytes[std::string(dtype_name(tensor.dtype))] +=
         static_cast<uint64_t>(tensor.elements) * dtype_size(tensor.dtype);
   }
-  facts.has_head = models::has_head_weights(models::family_of(config), *weights);
+  facts.has_head = models::has_head_weights(models::family_of(config), *weights,
+                                            models::open_adapter(facts.folder).get());
   const models::Encoder encoder(config, dtype, chosen_isa(), facts.has_head);
   facts.parameters = count_parameters(encoder.parameters());
   facts.packed_bytes = encoder.parameters().bytes();

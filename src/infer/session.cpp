@@ -63,12 +63,13 @@ Session::Session(const std::string& model, const SessionOptions& options)
   const auto weights = io::Weights::open(folder_.path);
   const bool head = options.output == models::Output::logits;
   encoder_ = std::make_unique<models::Encoder>(folder_.config, options.dtype, chosen_isa(), head);
-  if (head && !models::has_head_weights(encoder_->family(), *weights)) {
+  const auto adapter = models::open_adapter(folder_);
+  if (head && !models::has_head_weights(encoder_->family(), *weights, adapter.get())) {
     fail(ErrorKind::bad_file,
          "{}: has no classification head ({}.weight); it can embed, not predict", weights->path(),
          encoder_->family().names.head_out);
   }
-  report_ = models::load_weights(*encoder_, *weights, pool_);
+  report_ = models::load_weights(*encoder_, *weights, pool_, {.adapter = adapter.get()});
   forward_ = encoder_->record(output_of(options, folder_));
   execution_ = std::make_unique<Execution>(forward_.plan, encoder_->parameters().pointers(), pool_);
 }

@@ -69,14 +69,14 @@ std::string snapshot_in(const fs::path& repository) {
 
 }  // namespace
 
-std::string resolve_model(const std::string& folder_or_name) {
+std::string resolve_model(const std::string& folder_or_name, const std::string& argument) {
   if (folder_exists(folder_or_name)) return folder_or_name;
   if (file_exists(folder_or_name)) {
-    fail(ErrorKind::usage, "--model: {} is a file; expected a model's folder or name",
+    fail(ErrorKind::usage, "{}: {} is a file; expected a model's folder or name", argument,
          quote(folder_or_name));
   }
   if (!is_hub_name(folder_or_name)) {
-    fail(ErrorKind::usage, "--model: no folder {}", quote(folder_or_name));
+    fail(ErrorKind::usage, "{}: no folder {}", argument, quote(folder_or_name));
   }
   std::string repository = "models--" + folder_or_name;
   if (const size_t slash = repository.find('/'); slash != std::string::npos) {
@@ -88,7 +88,7 @@ std::string resolve_model(const std::string& folder_or_name) {
     if (std::string snapshot = snapshot_in(candidate); !snapshot.empty()) return snapshot;
     looked.push_back(candidate.string());
   }
-  fail(ErrorKind::usage, "--model: {} not found; nothing is downloaded; looked in {}",
+  fail(ErrorKind::usage, "{}: {} not found; nothing is downloaded; looked in {}", argument,
        quote(folder_or_name), fmt::join(looked, ", "));
 }
 

@@ -92,6 +92,9 @@ Converted write_weights(const io::Weights& weights, const std::string& to,
 Converted convert_folder(const std::string& folder, const std::string& to,
                          const ConvertOptions& options) {
   const ModelFolder model = open_model_folder(folder);
+  if (!model.adapter.empty()) {
+    fail(ErrorKind::unsupported, "{}: an adapter cannot be converted; convert its base", folder);
+  }
   const auto weights = io::Weights::open(model.path);
   OutputFolder out(to);
   try {

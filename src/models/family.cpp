@@ -8,13 +8,15 @@ std::array<const Family*, 5> families() {
   return {&kBert, &kRoberta, &kXlmRoberta, &kDistilBert, &kAlbert};
 }
 
-std::string checkpoint_name(const Family& family, const std::string& name) {
+bool is_head(const Family& family, const std::string& name) {
   const auto belongs = [&](std::string_view module) {
     return name.starts_with(std::string(module) + ".");
   };
-  const bool head =
-      belongs(family.names.head_out) || (!family.has_pooler && belongs(family.names.head_dense));
-  return head ? name : std::string(family.prefix) + name;
+  return belongs(family.names.head_out) || (!family.has_pooler && belongs(family.names.head_dense));
+}
+
+std::string checkpoint_name(const Family& family, const std::string& name) {
+  return is_head(family, name) ? name : std::string(family.prefix) + name;
 }
 
 const Family& find_family(const JsonFields& fields) {

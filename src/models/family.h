@@ -53,6 +53,10 @@ extern const Family kAlbert;
 /// All families, for lookups and for messages.
 std::array<const Family*, 5> families();
 
+/// Whether a parameter's tensor is of the classification head itself, which an encoder's pooler is
+/// not.
+bool is_head(const Family& family, const std::string& name);
+
 /// The full name of a parameter's tensor in a checkpoint with a head, as transformers saves it.
 std::string checkpoint_name(const Family& family, const std::string& name);
 

@@ -4,6 +4,8 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "io/folder.h"
+#include "models/family.h"
 
 namespace hone::models {
 namespace {
@@ -98,9 +100,7 @@ void read_sentence_length(const std::string& folder, ModelFolder& model) {
   }
 }
 
-}  // namespace
-
-ModelFolder open_model_folder(const std::string& path) {
+ModelFolder open_plain_folder(const std::string& path) {
   ModelFolder model;
   model.path = path;
   if (file_exists(path + "/modules.json")) {
@@ -111,6 +111,53 @@ ModelFolder open_model_folder(const std::string& path) {
   model.config_json = load_json(file);
   model.config = read_config(model.config_json, file);
   return model;
+}
+
+void set_label_count(int64_t count, EncoderConfig& config) {
+  if (count == static_cast<int64_t>(config.labels.size())) return;
+  config.labels.clear();
+  for (int64_t i = 0; i < count; ++i) config.labels.push_back("LABEL_" + std::to_string(i));
+  config.labels_named = false;
+  if (config.problem == ProblemType::multi_label) return;
+  config.problem = count == 1 ? ProblemType::regression : ProblemType::single_label;
+}
+
+void read_adapter_labels(const Adapter& adapter, const std::string& path, EncoderConfig& config) {
+  const std::string file = path + "/config.json";
+  if (file_exists(file)) {
+    const EncoderConfig own = read_config(load_json(file), file);
+    config.labels = own.labels;
+    config.labels_named = own.labels_named;
+    config.problem = own.problem;
+    return;
+  }
+  const Family& family = family_of(config);
+  const io::TensorInfo* out = adapter.find(family, std::string(family.names.head_out) + ".weight");
+  if (out && out->shape.size() == 2 && out->shape[0] > 0) set_label_count(out->shape[0], config);
+}
+
+ModelFolder open_adapter_folder(const std::string& path) {
+  const Adapter adapter(path);
+  const std::string field = path + "/adapter_config.json: base_model_name_or_path";
+  const std::string base = io::resolve_model(adapter.base(), field);
+  if (is_adapter_folder(base)) {
+    fail(ErrorKind::unsupported, "{}: {} is an adapter itself", field, quote(base));
+  }
+  ModelFolder model = open_plain_folder(base);
+  model.adapter = path;
+  read_adapter_labels(adapter, path, model.config);
+  write_labels(model.config, model.config_json);
+  return model;
+}
+
+}  // namespace
+
+ModelFolder open_model_folder(const std::string& path) {
+  return is_adapter_folder(path) ? open_adapter_folder(path) : open_plain_folder(path);
+}
+
+std::unique_ptr<Adapter> open_adapter(const ModelFolder& folder) {
+  return folder.adapter.empty() ? nullptr : std::make_unique<Adapter>(folder.adapter);
 }
 
 }  // namespace hone::models

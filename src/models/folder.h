@@ -1,9 +1,11 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "base/json.h"
+#include "models/adapter.h"
 #include "models/config.h"
 #include "ops/pooling.h"
 
@@ -17,14 +19,20 @@ struct SentencePooling {
 
 /// What a Hugging Face or sentence-transformers folder says about its model, besides the weights.
 struct ModelFolder {
-  std::string path;  ///< where config, weights and tokenizer lie
+  std::string path;     ///< where config, weights and tokenizer lie
+  std::string adapter;  ///< the folder of a LoRA adapter for those weights; empty: none
   Json config_json;
   EncoderConfig config;
   std::optional<SentencePooling> sentence;
   std::optional<int64_t> sentence_length;  ///< sentence-transformers' max_seq_length
 };
 
-/// A module of a sentence-transformers folder that is not supported is an error that names it.
+/// A folder of a LoRA adapter in PEFT's layout stands for its base with the adapter; the labels are
+/// those of a config.json beside the adapter, or as many as its head has. A module of a
+/// sentence-transformers folder that is not supported is an error that names it.
 ModelFolder open_model_folder(const std::string& path);
+
+/// The folder's adapter; null where it has none.
+std::unique_ptr<Adapter> open_adapter(const ModelFolder& folder);
 
 }  // namespace hone::models

@@ -50,13 +50,32 @@ bool is_frozen(const Family& family, const nn::Parameter& parameter,
   return trained.empty();
 }
 
+/// What is trained beside adapters is saved whole, and PEFT puts no adapter into that.
+void check_adapter(const Encoder& encoder, const std::string& weight) {
+  const std::string_view ending = ".weight";
+  if (!weight.ends_with(ending)) return;
+  const std::string adapter = weight.substr(0, weight.size() - ending.size()) + nn::kLoraA;
+  for (const nn::Parameter& parameter : encoder.parameters().list()) {
+    if (parameter.tensors.front() != adapter) continue;
+    fail(ErrorKind::usage, "--lora_target_modules: {} is new, and trained without an adapter",
+         checkpoint_name(encoder.family(), weight));
+  }
+}
+
 }  // namespace
 
-std::vector<bool> trainable_slots(const Encoder& encoder, const std::string& freeze) {
+std::vector<bool> trainable_slots(const Encoder& encoder, const std::string& freeze,
+                                  const std::vector<bool>& added) {
   std::vector<Pattern> patterns = split(freeze);
   std::vector<bool> trainable;
   for (const nn::Parameter& parameter : encoder.parameters().list()) {
-    trainable.push_back(!is_frozen(encoder.family(), parameter, patterns));
+    const std::string& name = parameter.tensors.front();
+    const bool is_added = trainable.size() < added.size() && added[trainable.size()];
+    const bool base =
+        encoder.lora() && !nn::is_lora(name) && !is_head(encoder.family(), name) && !is_added;
+    if (encoder.lora() && !nn::is_lora(name) && !base) check_adapter(encoder, name);
+    const bool frozen = is_frozen(encoder.family(), parameter, patterns);
+    trainable.push_back(!base && !frozen);
   }
   for (const Pattern& pattern : patterns) {
     if (!pattern.used) {

@@ -69,8 +69,9 @@ const io::TensorInfo* find_tensor(const Family& family, const io::Weights& weigh
   return nullptr;
 }
 
-bool has_head_weights(const Family& family, const io::Weights& weights) {
-  return find_tensor(family, weights, std::string(family.names.head_out) + ".weight") != nullptr;
+bool has_head_weights(const Family& family, const io::Weights& weights, const Adapter* adapter) {
+  const std::string name = std::string(family.names.head_out) + ".weight";
+  return find_tensor(family, weights, name) || (adapter && adapter->find(family, name));
 }
 
 namespace {
@@ -83,94 +84,150 @@ std::vector<int64_t> shape_of(const nn::Parameter& parameter) {
 }
 
 /// Finds every parameter's tensors and gathers what is wrong with them.
-struct Search {
-  const Encoder& encoder;
-  const io::Weights& weights;
-  std::vector<std::string> new_modules;                  ///< of the head
-  std::vector<std::optional<StackedRows>> sources = {};  ///< by slot; empty: made new
-  std::set<std::string> used = {};
-  std::vector<std::string> problems = {};
-  LoadReport report = {};
+class Search {
+ public:
+  Search(const Encoder& encoder, const io::Weights& weights, const LoadOptions& options)
+      : encoder_(encoder), weights_(weights), options_(options) {
+    if (options.head_seed && encoder.has_head()) find_new_modules();
+    for (const nn::Parameter& parameter : encoder.parameters().list()) find(parameter);
+    if (options.adapter) check_adapter_used();
+    check();
+  }
 
-  Search(const Encoder& to, const io::Weights& from, const LoadOptions& options)
-      : encoder(to), weights(from) {
-    if (!options.head_seed || !encoder.has_head()) return;
-    const WeightNames& names = encoder.family().names;
-    const auto labels = static_cast<int64_t>(encoder.config().labels.size());
-    const auto find = [&](std::string_view module) {
-      return find_tensor(encoder.family(), weights, std::string(module) + ".weight");
+  /// By slot; empty: to be made new.
+  const std::vector<std::optional<StackedRows>>& sources() const { return sources_; }
+
+  LoadReport report() {
+    for (const io::TensorInfo& tensor : weights_.tensors()) {
+      if (!used_.contains(tensor.name) && !is_known_extra(encoder_.family(), tensor.name)) {
+        report_.unexpected.push_back(tensor.name);
+      }
+    }
+    return std::move(report_);
+  }
+
+ private:
+  /// The adapter's, else the checkpoint's; no tensor where there is none.
+  TensorSource locate(const std::string& name) const {
+    const Family& family = encoder_.family();
+    const io::TensorInfo* own = options_.adapter ? options_.adapter->find(family, name) : nullptr;
+    if (own) return {&options_.adapter->weights(), own};
+    return {&weights_, find_tensor(family, weights_, name)};
+  }
+
+  void find_new_modules() {
+    const WeightNames& names = encoder_.family().names;
+    const auto labels = static_cast<int64_t>(encoder_.config().labels.size());
+    const auto weight_of = [&](std::string_view module) {
+      return locate(std::string(module) + ".weight").tensor;
     };
-    if (!find(names.head_dense)) new_modules.emplace_back(names.head_dense);
-    const io::TensorInfo* out = find(names.head_out);
+    if (!weight_of(names.head_dense)) new_modules_.emplace_back(names.head_dense);
+    const io::TensorInfo* out = weight_of(names.head_out);
     const bool other_labels = out && out->shape.size() == 2 && out->shape[0] != labels &&
-                              out->shape[1] == encoder.config().hidden_size;
-    if (!out || other_labels) new_modules.emplace_back(names.head_out);
+                              out->shape[1] == encoder_.config().hidden_size;
+    if (!out || other_labels) new_modules_.emplace_back(names.head_out);
   }
 
   bool is_new(const std::string& name) const {
-    return std::any_of(new_modules.begin(), new_modules.end(),
+    if (nn::is_lora(name)) return options_.head_seed && !options_.adapter;
+    return std::any_of(new_modules_.begin(), new_modules_.end(),
                        [&](const std::string& module) { return name.starts_with(module + "."); });
   }
 
   void find(const nn::Parameter& parameter) {
-    if (is_new(parameter.tensors.front())) {
+    const std::string& first = parameter.tensors.front();
+    if (is_new(first)) {
       for (const std::string& name : parameter.tensors) {
-        report.fresh.push_back(checkpoint_name(encoder.family(), name));
+        if (!nn::is_lora(name)) report_.fresh.push_back(checkpoint_name(encoder_.family(), name));
       }
-      sources.emplace_back();
+      sources_.emplace_back();
+      report_.added.push_back(true);
       return;
     }
     const std::vector<int64_t> shape = shape_of(parameter);
     std::vector<TensorSource> parts;
+    bool added = false;
     for (const std::string& name : parameter.tensors) {
-      const io::TensorInfo* tensor = find_tensor(encoder.family(), weights, name);
-      if (!tensor) {
-        problems.push_back(name + " is missing");
-      } else if (tensor->shape != shape) {
-        problems.push_back(fmt::format("{} has shape {} where the config asks for {}", tensor->name,
-                                       shape_text(tensor->shape), shape_text(shape)));
-      } else if (!is_floating(tensor->dtype)) {
-        problems.push_back(fmt::format("{} is {}", tensor->name, dtype_name(tensor->dtype)));
-      } else {
-        used.insert(tensor->name);
-        parts.push_back({&weights, tensor});
-      }
+      TensorSource source = locate(name);
+      added |= source.weights != &weights_;
+      if (check(name, source, shape)) parts.push_back(with_delta(name, source, shape));
     }
-    sources.emplace_back(StackedRows(std::move(parts), row_width(parameter)));
+    sources_.emplace_back(StackedRows(std::move(parts), row_width(parameter)));
+    report_.added.push_back(added);
+  }
+
+  bool check(const std::string& name, const TensorSource& source,
+             const std::vector<int64_t>& shape) {
+    const io::TensorInfo* tensor = source.tensor;
+    if (!tensor) {
+      problems_.push_back(name + " is missing");
+    } else if (tensor->shape != shape) {
+      problems_.push_back(fmt::format("{} has shape {} where the config asks for {}", tensor->name,
+                                      shape_text(tensor->shape), shape_text(shape)));
+    } else if (!is_floating(tensor->dtype)) {
+      problems_.push_back(fmt::format("{} is {}", tensor->name, dtype_name(tensor->dtype)));
+    } else {
+      used_.insert(tensor->name);
+      return true;
+    }
+    return false;
+  }
+
+  TensorSource with_delta(const std::string& name, TensorSource source,
+                          const std::vector<int64_t>& shape) {
+    if (!options_.adapter || encoder_.lora()) return source;
+    const Adapter& adapter = *options_.adapter;
+    source.delta = adapter.delta(encoder_.family(), name, shape);
+    if (!source.delta) return source;
+    const std::string module = name.substr(0, name.rfind('.'));
+    used_.insert(adapter.find(encoder_.family(), module + nn::kLoraA)->name);
+    used_.insert(adapter.find(encoder_.family(), module + nn::kLoraB)->name);
+    return source;
+  }
+
+  /// What an adapter changes must be there to be changed; an encoder without its head may leave
+  /// the head's.
+  void check_adapter_used() {
+    for (const io::TensorInfo& tensor : options_.adapter->weights().tensors()) {
+      if (used_.contains(tensor.name)) continue;
+      const std::string name = adapted_name(tensor);
+      const bool head = is_known_extra(encoder_.family(), name) && !encoder_.has_head();
+      if (!head) problems_.push_back(fmt::format("{} has no place in the model", tensor.name));
+    }
   }
 
   void check() {
-    if (problems.empty()) return;
+    if (problems_.empty()) return;
     constexpr size_t kShown = 8;
-    const size_t more = problems.size() - std::min(problems.size(), kShown);
-    problems.resize(problems.size() - more);
-    fail(ErrorKind::bad_file, "{}: {}{}", weights.path(), fmt::join(problems, "; "),
+    const size_t more = problems_.size() - std::min(problems_.size(), kShown);
+    problems_.resize(problems_.size() - more);
+    const std::string& file =
+        options_.adapter ? options_.adapter->weights().path() : weights_.path();
+    fail(ErrorKind::bad_file, "{}: {}{}", file, fmt::join(problems_, "; "),
          more ? fmt::format("; and {} more", more) : "");
   }
 
-  void list_unexpected() {
-    for (const io::TensorInfo& tensor : weights.tensors()) {
-      if (!used.contains(tensor.name) && !is_known_extra(encoder.family(), tensor.name)) {
-        report.unexpected.push_back(tensor.name);
-      }
-    }
-  }
+  const Encoder& encoder_;
+  const io::Weights& weights_;
+  const LoadOptions& options_;
+  std::vector<std::string> new_modules_;  ///< of the head
+  std::vector<std::optional<StackedRows>> sources_;
+  std::set<std::string> used_;
+  std::vector<std::string> problems_;
+  LoadReport report_;
 };
 
 }  // namespace
 
 LoadReport load_weights(Encoder& encoder, const io::Weights& weights, ThreadPool& pool,
                         const LoadOptions& options) {
+  Search search(encoder, weights, options);
   nn::Parameters& parameters = encoder.parameters();
   const std::vector<nn::Parameter>& list = parameters.list();
-  Search search(encoder, weights, options);
-  for (const nn::Parameter& parameter : list) search.find(parameter);
-  search.check();
-
   parameters.allocate();
   pool.run(static_cast<int64_t>(list.size()), [&](int64_t i, int) {
     const auto at = static_cast<size_t>(i);
-    const std::optional<StackedRows>& source = search.sources[at];
+    const std::optional<StackedRows>& source = search.sources()[at];
     if (!source) {
       init_parameter(parameters, list[at], *options.head_seed, encoder.config().initializer_range);
       return;
@@ -178,8 +235,7 @@ LoadReport load_weights(Encoder& encoder, const io::Weights& weights, ThreadPool
     store_rows(parameters, list[at],
                [&](int64_t first, int64_t count, float* out) { source->read(first, count, out); });
   });
-  search.list_unexpected();
-  return std::move(search.report);
+  return search.report();
 }
 
 }  // namespace hone::models

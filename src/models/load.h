@@ -7,19 +7,25 @@
 
 #include "base/thread_pool.h"
 #include "io/weights.h"
+#include "models/adapter.h"
 #include "models/encoder.h"
 
 namespace hone::models {
 
 struct LoadOptions {
-  /// Where set, the parts of the head that the checkpoint lacks, and an output layer for another
-  /// number of labels, are made new, drawn by this seed. Otherwise they are errors.
+  /// Where set, what training may begin with is made new, drawn by this seed: the parts of the head
+  /// that the checkpoint lacks, an output layer for another number of labels, and the encoder's
+  /// adapters where none are given. Otherwise they are errors.
   std::optional<uint64_t> head_seed = {};
+  /// Tensors of its own replace the checkpoint's. Its low-rank ones fill the encoder's where that
+  /// has them, and are else added into the weights.
+  const Adapter* adapter = nullptr;
 };
 
 struct LoadReport {
   std::vector<std::string> unexpected;  ///< that the checkpoint holds and the model does not use
-  std::vector<std::string> fresh;       ///< that were made new
+  std::vector<std::string> fresh;       ///< of the head, that were made new
+  std::vector<bool> added;  ///< by slot: made new, or an adapter's; not in the checkpoint
 };
 
 /// Fills the encoder's parameters from a checkpoint, tensor by tensor through a small buffer a
@@ -32,8 +38,9 @@ LoadReport load_weights(Encoder& encoder, const io::Weights& weights, ThreadPool
 /// Today's name of a tensor that an old conversion called gamma or beta; other names as they are.
 std::string modern_name(const std::string& name);
 
-/// Whether the checkpoint has the family's classification head.
-bool has_head_weights(const Family& family, const io::Weights& weights);
+/// Whether the checkpoint, or the adapter, has the family's classification head.
+bool has_head_weights(const Family& family, const io::Weights& weights,
+                      const Adapter* adapter = nullptr);
 
 /// The tensor of a family's parameter in a checkpoint, under any of the names it may have; null
 /// where there is none.

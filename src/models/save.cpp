@@ -50,19 +50,26 @@ void save_arrays(const std::vector<const nn::Parameter*>& parameters, const Pack
   writer.commit();
 }
 
-void save_weights(const Encoder& encoder, const std::string& folder) {
-  const nn::Parameters& parameters = encoder.parameters();
-  std::vector<const nn::Parameter*> all;
-  for (const nn::Parameter& parameter : parameters.list()) all.push_back(&parameter);
+void save_slots(const Encoder& encoder, const std::vector<const nn::Parameter*>& parameters,
+                const std::string& prefix, const std::string& path) {
+  const nn::Parameters& all = encoder.parameters();
   const auto source = [&](const nn::Parameter& parameter) {
     const Weight& weight = parameter.weight;
-    return ConstPackedArray{parameters.isa(), weight.dtype,
-                            parameters.pointers()[static_cast<size_t>(weight.slot)]};
+    return ConstPackedArray{all.isa(), weight.dtype,
+                            all.pointers()[static_cast<size_t>(weight.slot)]};
   };
   const auto name_of = [&](const std::string& name) {
-    return encoder.has_head() ? checkpoint_name(encoder.family(), name) : name;
+    return prefix + (encoder.has_head() ? checkpoint_name(encoder.family(), name) : name);
   };
-  save_arrays(all, source, name_of, folder + "/model.safetensors");
+  save_arrays(parameters, source, name_of, path);
+}
+
+void save_weights(const Encoder& encoder, const std::string& folder) {
+  std::vector<const nn::Parameter*> base;
+  for (const nn::Parameter& parameter : encoder.parameters().list()) {
+    if (!nn::is_lora(parameter.tensors.front())) base.push_back(&parameter);
+  }
+  save_slots(encoder, base, "", folder + "/model.safetensors");
 }
 
 Json config_for_saving(Json source, const Encoder& encoder) {

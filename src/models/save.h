@@ -20,9 +20,21 @@ void save_arrays(const std::vector<const nn::Parameter*>& parameters, const Pack
                  const std::function<std::string(const std::string&)>& name_of,
                  const std::string& path);
 
+/// The same of an encoder's weights, under `prefix` and transformers' names.
+void save_slots(const Encoder& encoder, const std::vector<const nn::Parameter*>& parameters,
+                const std::string& prefix, const std::string& path);
+
 /// Writes the encoder's weights as model.safetensors of `folder`, fp32, under the names that
-/// transformers saves them with: with the family's prefix where there is a head.
+/// transformers saves them with: with the family's prefix where there is a head. Adapters are
+/// left out.
 void save_weights(const Encoder& encoder, const std::string& folder);
+
+/// Writes what an encoder with adapters trains as PEFT does: adapter_model.safetensors and
+/// adapter_config.json of `folder`. The head goes along, and so does any other slot that
+/// `trainable` names. `base` is where the rest of the weights are found: the folder that they were
+/// loaded from, or its name.
+void save_adapter(const Encoder& encoder, const std::vector<bool>& trainable,
+                  const std::string& base, const std::string& folder);
 
 /// The config.json that belongs to save_weights(): `source` (the one that the encoder's config was
 /// read from) with the encoder's class, labels, problem and dtype.

@@ -30,6 +30,7 @@ void StackedRows::read(int64_t first, int64_t count, float* out) const {
     if (first < rows && count > 0) {
       const int64_t taken = std::min(count, rows - first);
       part.weights->read(*part.tensor, first * width_, taken * width_, out);
+      if (part.delta) part.delta->add(first, taken, out);
       check_finite(part, out, taken * width_);
       out += taken * width_;
       count -= taken;

@@ -1,16 +1,19 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "io/weights.h"
+#include "models/adapter.h"
 
 namespace hone::models {
 
-/// A tensor of a checkpoint.
+/// A tensor of a checkpoint, with what an adapter adds to it.
 struct TensorSource {
   const io::Weights* weights;
   const io::TensorInfo* tensor;
+  std::shared_ptr<const LoraDelta> delta = {};
 };
 
 /// The tensors of one parameter, seen as one matrix of stacked rows.

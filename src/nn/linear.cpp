@@ -20,7 +20,7 @@ Linear::Linear(Parameters& parameters, const std::vector<std::string>& modules, 
   bias_ = parameters.vector(std::move(biases), out);
   if (!lora) return;
   scale_ = lora->options.scale();
-  dropout_ = lora->options.dropout;
+  dropout_ = static_cast<float>(lora->options.dropout);
   const int64_t share = out / static_cast<int64_t>(modules.size());
   int64_t column = 0;
   for (const std::string& module : modules) {

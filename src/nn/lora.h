@@ -14,7 +14,7 @@ namespace hone::nn {
 struct LoraOptions {
   int64_t rank = 8;
   double alpha = 8;
-  float dropout = 0;
+  double dropout = 0;
   /// PEFT's names: a layer's whole name or the end of it behind a dot ("query"); "all-linear" alone
   /// is every layer but the head's; none are the family's queries and values.
   std::vector<std::string> targets = {};
@@ -37,6 +37,9 @@ struct Lora {
 
 inline constexpr const char* kLoraA = ".lora_A.weight";  ///< behind a module's name
 inline constexpr const char* kLoraB = ".lora_B.weight";
+inline bool is_lora(const std::string& tensor) {
+  return tensor.ends_with(kLoraA) || tensor.ends_with(kLoraB);
+}
 
 /// Numbers the dropout of adapters, apart from that of the layers. `place`: within a layer.
 inline uint64_t lora_site(uint64_t depth, uint64_t place) {

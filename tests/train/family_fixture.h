@@ -32,9 +32,10 @@ struct TrainingBatch {
 };
 
 struct Family {
-  explicit Family(const std::string& name)
+  explicit Family(const std::string& name) : Family(name, name) {}
+  Family(const std::string& name, const std::string& training)
       : folder(models::open_model_folder(HONE_TEST_DIR "/../models/goldens/" + name)),
-        golden(HONE_TEST_DIR "/goldens/" + name),
+        golden(HONE_TEST_DIR "/goldens/" + training),
         history(parse_json(read_file(golden + "/history.json"), "history.json")) {}
 
   void drop(float p) {
