@@ -112,13 +112,15 @@ void TrainOptions::declare_run(Arguments& arguments) {
 void TrainOptions::declare_advanced(Arguments& arguments) {
   train::BatchOptions& batch = options_.batch;
   optim::OptimizerOptions& optimizer = options_.optimizer;
-  arguments.flag("--do_train", do_train_, "with --do_eval and --do_predict: only what is named");
-  arguments.flag("--do_eval", do_eval_, "");
+  arguments.flag("--do_train", do_train_, "do only what is named; default: both");
+  arguments.flag("--do_eval", do_eval_, "score the validation set");
   arguments.text("--config_name", "FILE", options_.model.config, "a new model of this config.json");
   arguments.text("--tokenizer_name", "DIR", options_.model.tokenizer, "default: the model's");
-  arguments.integer("--max_train_samples", 1, kMost, options_.data.max_train_samples, "");
-  arguments.integer("--max_eval_samples", 1, kMost, options_.data.max_eval_samples, "");
-  arguments.integer("--max_predict_samples", 1, kMost, options_.data.max_predict_samples, "");
+  arguments.integer("--max_train_samples", 1, kMost, options_.data.max_train_samples,
+                    "default: all");
+  arguments.integer("--max_eval_samples", 1, kMost, options_.data.max_eval_samples, "default: all");
+  arguments.integer("--max_predict_samples", 1, kMost, options_.data.max_predict_samples,
+                    "default: all");
   arguments.real("--label_noise", 0, 1, options_.data.label_noise, "of the built-in reviews");
   arguments.integer("--per_device_eval_batch_size", 1, 1 << 20, batch.eval,
                     "accepted; changes no result");
@@ -133,7 +135,7 @@ void TrainOptions::declare_advanced(Arguments& arguments) {
   arguments.real("--momentum", 0, 1, optimizer.momentum, "of sgd");
   arguments.real("--max_grad_norm", 0, kInfinite, optimizer.max_grad_norm, "default 1; 0: any");
   arguments.integer("--warmup_steps", 0, kMost, options_.warmup_steps, "instead of the ratio");
-  arguments.real("--label_smoothing_factor", 0, 0.999, label_smoothing_, "");
+  arguments.real("--label_smoothing_factor", 0, 0.999, label_smoothing_, "default 0");
   arguments.text("--class_weights", "X,...", class_weights_, "by class, or balanced");
   arguments.text("--pos_weights", "X,...", positive_weights_, "of multi-label losses");
   arguments.integer("--checkpoint_segments", 1, 1024, options_.step.checkpoint_segments,
@@ -144,7 +146,8 @@ void TrainOptions::declare_advanced(Arguments& arguments) {
   arguments.integer("--save_total_limit", 1, kMost, options_.save_total_limit, "default: all");
   arguments.text("--metric_for_best_model", "NAME", options_.stopping.metric, "default: loss");
   arguments.text("--greater_is_better", "BOOL", greater_is_better_, "default: unless a loss");
-  arguments.real("--early_stopping_threshold", 0, kInfinite, options_.stopping.threshold, "");
+  arguments.real("--early_stopping_threshold", 0, kInfinite, options_.stopping.threshold,
+                 "a smaller gain is none");
   arguments.text("--report_to", "NAME", report_to_,
                  "accepted: logs are JSON lines and TensorBoard's");
   for (const char* name : {"--no_cuda", "--use_cpu"}) arguments.replaced(name, "use --device cpu");

@@ -136,6 +136,9 @@ class Run {
 
   Summary go() {
     prepare_output(options_);
+    if (!options_.resume.empty()) {
+      checkpoint_ = choose_checkpoint(options_.output, options_.resume);
+    }
     open();
     if (options_.train) {
       train();
@@ -244,12 +247,10 @@ class Run {
     load();
     Loop loop({options_, *corpus_, *data_, *sampler_, *model_, pool_, observer_, summary_}, course_,
               loss_, trainable_, fingerprint_of(options_, *model_, *data_, course_, pool_.size()));
-    const std::string checkpoint =
-        options_.resume.empty() ? "" : choose_checkpoint(options_.output, options_.resume);
-    if (!checkpoint.empty()) {
+    if (!checkpoint_.empty()) {
       const StageTimer timer(summary_.stages, Stage::loading);
-      loop.resume(checkpoint);
-      observer_.say("going on from " + checkpoint);
+      loop.resume(checkpoint_);
+      observer_.say("going on from " + checkpoint_);
     }
     observer_.say(
         fmt::format("{}: {} samples, {} steps of {} over {} epochs, {} of {} parameters "
@@ -275,6 +276,7 @@ class Run {
   ThreadPool pool_;
   FolderLock lock_;
   Summary summary_;
+  std::string checkpoint_;  ///< to go on from; empty: from the start
   std::optional<Corpus> corpus_;
   std::optional<Trainee> model_;
   std::optional<Datasets> data_;

@@ -37,6 +37,7 @@ class Program {
   void close_input();
   void close_output();
   void signal(int number) const;
+  pid_t process() const { return process_; }
   /// The next line of the output; empty where none comes within the time limit.
   std::string read_line();
   /// Feeds `input`, closes it, and collects everything.

@@ -1,0 +1,218 @@
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <thread>
+
+#include "base/file.h"
+#include "base/random.h"
+#include "cli/program.h"
+
+namespace hone::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A limit on this process and what it starts, while it lives.
+class Limit {
+ public:
+  Limit(__rlimit_resource what, uint64_t bytes) : what_(what) {
+    ::getrlimit(what, &before_);
+    rlimit limit = before_;
+    limit.rlim_cur = bytes;
+    ::setrlimit(what, &limit);
+  }
+  ~Limit() { ::setrlimit(what_, &before_); }
+  Limit(const Limit&) = delete;
+  Limit& operator=(const Limit&) = delete;
+
+ private:
+  __rlimit_resource what_;
+  rlimit before_{};
+};
+
+/// Twenty steps of the built-in model, a checkpoint behind each.
+Words small_run(const std::string& output, const Words& more = {}) {
+  Words words = {"train",  "--output_dir",    output,  "--max_train_samples",
+                 "80",     "--max_steps",     "20",    "--per_device_train_batch_size",
+                 "4",      "--save_strategy", "steps", "--save_steps",
+                 "1",      "--threads",       "2",     "--max_eval_samples",
+                 "20",     "--eval_strategy", "no",    "--quiet",
+                 "--json", "--seed",          "5"};
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+std::string weights(const std::string& folder) { return read_file(folder + "/model.safetensors"); }
+
+TEST(Train, WritesWhatTrainerWrites) {
+  const Scratch scratch;
+  const Finished done =
+      hone(small_run(scratch / "out", {"--do_train", "--do_eval", "True", "--do_predict",
+                                       "--save-total-limit", "2", "--warmup_ratio=0.1"}));
+  ASSERT_EQ(done.code, 0) << done.err;
+  const Json result = done.objects().at(0);
+  EXPECT_EQ(result.at("train_steps"), 20);
+  EXPECT_TRUE(result.contains("eval_accuracy"));
+  for (const char* name :
+       {"model.safetensors", "config.json", "tokenizer.json", "all_results.json",
+        "train_results.json", "eval_results.json", "predict_results.jsonl", "log.jsonl"}) {
+    EXPECT_TRUE(file_exists(scratch / "out/" + name)) << name;
+  }
+  EXPECT_TRUE(file_exists(scratch / "out/checkpoint-20/trainer_state.json"));
+  EXPECT_TRUE(folder_exists(scratch / "out/checkpoint-19"));
+  EXPECT_FALSE(folder_exists(scratch / "out/checkpoint-18"));
+  const Finished eval = hone({"eval", "--model", scratch / "out", "--task_name", "reviews",
+                              "--max_eval_samples", "20", "--json"});
+  ASSERT_EQ(eval.code, 0) << eval.err;
+  EXPECT_EQ(eval.objects().at(0).at("metrics").at("accuracy"), result.at("eval_accuracy"));
+}
+
+TEST(Train, SeedsGiveAMeanAndASpread) {
+  const Scratch scratch;
+  const Finished done = hone(small_run(
+      scratch / "out", {"--seeds", "1,2,3", "--max_steps", "3", "--save_strategy", "no"}));
+  ASSERT_EQ(done.code, 0) << done.err;
+  const Json all = done.objects().at(3);
+  const Json& accuracy = all.at("eval_accuracy");
+  double sum = 0;
+  for (const Json& value : accuracy.at("values")) sum += value.get<double>();
+  EXPECT_NEAR(accuracy.at("mean").get<double>(), sum / 3, 1e-12);
+  EXPECT_EQ(all.at("seeds"), Json({1, 2, 3}));
+  for (const char* seed : {"1", "2", "3"}) {
+    EXPECT_TRUE(file_exists(scratch / "out/seed-" + seed + "/model.safetensors"));
+  }
+}
+
+/// The rest of the line behind these words; the whole text where they are not there.
+std::string behind(const std::string& text, const std::string& words) {
+  const size_t at = text.find(words);
+  if (at == std::string::npos) return text;
+  const size_t begin = at + words.size();
+  return text.substr(begin, text.find('\n', begin) - begin);
+}
+
+void wait_for(const std::string& path) {
+  while (!fs::exists(path)) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+}
+
+TEST(Train, InterruptedSavesWhatItHas) {
+  const Scratch scratch;
+  for (const int number : {SIGINT, SIGTERM}) {
+    const std::string output = scratch / ("out" + std::to_string(number));
+    Program program(small_run(output, {"--save_strategy", "no", "--max_steps", "100000"}));
+    wait_for(output + "/log.jsonl");
+    program.signal(number);
+    const Finished done = program.finish();
+    EXPECT_EQ(done.code, 130) << done.err;
+    const std::string checkpoint = behind(done.err, "go on from ");
+    EXPECT_EQ(hone({"predict", "--model", checkpoint}, "a great film\n").code, 0) << checkpoint;
+  }
+}
+
+/// Killed at any instant, the folder holds a whole checkpoint, and the run can go on from it.
+TEST(Train, KilledAgainAndAgainLosesNothing) {
+  const Scratch scratch;
+  ASSERT_EQ(hone(small_run(scratch / "straight")).code, 0);
+  const std::string output = scratch / "killed";
+  constexpr int kKills = 12;
+  for (int i = 0; i < kKills; ++i) {
+    Program program(small_run(output, {"--resume_from_checkpoint", "last"}));
+    const uint32_t wait = philox(1, 2, static_cast<uint64_t>(i))[0] % 120;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20 + wait));
+    program.signal(SIGKILL);
+    program.finish();
+    for (const fs::directory_entry& entry : fs::directory_iterator(output)) {
+      const std::string name = entry.path().filename().string();
+      if (!name.starts_with("checkpoint-") || name.find('.') != std::string::npos) continue;
+      EXPECT_TRUE(file_exists(entry.path().string() + "/checkpoint.json")) << name;
+    }
+  }
+  const Finished done = hone(small_run(output, {"--resume_from_checkpoint", "last"}));
+  ASSERT_EQ(done.code, 0) << done.err;
+  EXPECT_EQ(weights(output), weights(scratch / "straight"));
+  for (const fs::directory_entry& entry : fs::directory_iterator(output)) {
+    EXPECT_EQ(entry.path().string().find(".partial-"), std::string::npos) << entry.path();
+  }
+}
+
+TEST(Train, FullDiskKeepsTheLastCheckpoint) {
+  const Scratch scratch;
+  const std::string output = scratch / "out";
+  std::signal(SIGXFSZ, SIG_IGN);  // writes beyond the limit fail, as on a full disk
+  Program program(small_run(output, {"--max_steps", "100000", "--save_total_limit", "3"}));
+  std::signal(SIGXFSZ, SIG_DFL);
+  wait_for(output + "/checkpoint-2");
+  const rlimit full{1 << 16, 1 << 16};
+  ASSERT_EQ(::prlimit(program.process(), RLIMIT_FSIZE, &full, nullptr), 0);
+  const Finished done = program.finish();
+  EXPECT_EQ(done.code, 1) << done.err;
+  const std::string checkpoint = behind(done.err, "the last good checkpoint is ");
+  EXPECT_EQ(hone({"predict", "--model", checkpoint}, "a great film\n").code, 0) << checkpoint;
+}
+
+TEST(Train, SaysWhatMemoryItWouldTakeBeforeItLoadsData) {
+  const Scratch scratch;
+  const Limit limit(RLIMIT_AS, uint64_t{400} << 20);
+  const Words large = {"--config_name",
+                       scratch.write("config.json",
+                                     R"({"model_type":"bert","hidden_size":768,
+                                         "num_hidden_layers":12,"num_attention_heads":12,
+                                         "intermediate_size":3072,"vocab_size":30522})"),
+                       "--tokenizer_name", golden("bert-words")};
+  const Finished done = hone(small_run(scratch / "out", large));
+  EXPECT_EQ(done.code, 1) << done.err;
+  EXPECT_NE(done.err.find("not enough memory"), std::string::npos) << done.err;
+  EXPECT_FALSE(file_exists(scratch / "out/tokens/train.tokens"));
+}
+
+TEST(Train, FindsABatchSizeThatFits) {
+  const Scratch scratch;
+  const Limit limit(RLIMIT_AS, uint64_t{420} << 20);
+  const Words large = {"--per_device_train_batch_size",
+                       "4096",
+                       "--max_train_samples",
+                       "4096",
+                       "--max_steps",
+                       "1",
+                       "--save_strategy",
+                       "no"};
+  Finished done = hone(small_run(scratch / "out", large));
+  if (done.code == 0) GTEST_SKIP() << "a batch of 4,096 fits in what this build leaves";
+  EXPECT_EQ(done.code, 1) << done.err;
+  EXPECT_NE(done.err.find("--auto_find_batch_size"), std::string::npos) << done.err;
+  Words found = large;
+  found.push_back("--auto_find_batch_size");
+  done = hone(small_run(scratch / "found", found));
+  ASSERT_EQ(done.code, 0) << done.err;
+  EXPECT_EQ(done.objects().at(0).at("train_samples"), 4096);
+}
+
+TEST(Train, RefusesMistakesInOneLine) {
+  const Scratch scratch;
+  const std::string out = scratch / "out";
+  const auto refuse = [&](const Words& more, const Words& parts) {
+    Words words = {"train", "--output_dir", out};
+    words.insert(words.end(), more.begin(), more.end());
+    expect_refused(hone(words), parts);
+  };
+  refuse({"--max_steps", "0"}, {"--max_steps", "0"});
+  refuse({"--learning_rate", "fast"}, {"--learning_rate", "fast"});
+  refuse({"--eval_strategy", "often"}, {"--eval_strategy", "often"});
+  refuse({"--seeds", "1,x"}, {"--seeds", "x"});
+  refuse({"--task_name", "sst3"}, {"--task_name", "sst3"});
+  refuse({"--task_name", "sst2", "--data", "/nowhere"}, {"/nowhere"});
+  refuse({"--train_file", "/nowhere.csv"}, {"/nowhere.csv"});
+  refuse({"--model", "/nowhere"}, {"/nowhere"});
+  refuse({"--resume_from_checkpoint", "/nowhere"}, {"--resume_from_checkpoint", "/nowhere"});
+  refuse({"--no_cuda"}, {"--no_cuda", "--device cpu"});
+  refuse({"--class_weights", "1,-1"}, {"--class_weights", "-1"});
+  refuse({"--freeze", "bert.nothing.*"}, {"bert.nothing.*"});
+  refuse({"--optim", "lion"}, {"--optim", "lion"});
+  refuse({"--config_name", golden("bert-words")}, {"--tokenizer_name"});
+}
+
+}  // namespace
+}  // namespace hone::cli
