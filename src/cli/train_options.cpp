@@ -90,6 +90,7 @@ void TrainOptions::declare_recipe(Arguments& arguments) {
   arguments.real("--weight_decay", 0, kInfinite, options_.optimizer.weight_decay, "default 0");
   arguments.integer("--seed", 0, kMost, seed_, "default 42");
   arguments.text("--seeds", "N,N,...", seeds_text_, "a run of each, and their mean");
+  arguments.integer("--lora_rank,--lora_r", 1, 1 << 14, lora_rank_, "train adapters of this rank");
   arguments.text("--freeze", "GLOB,...", options_.model.freeze, "weights that stay as they are");
 }
 
@@ -104,6 +105,8 @@ void TrainOptions::declare_run(Arguments& arguments) {
                  "the final model is the best one");
   arguments.integer("--early_stopping_patience", 1, kMost, options_.stopping.patience,
                     "evaluations without a gain");
+  arguments.flag("--bf16", bf16_, "products in bf16, weights in fp32");
+  arguments.flag("--fp16", fp16_, "the same in fp16, with loss scaling");
   arguments.flag("--gradient_checkpointing", gradient_checkpointing_,
                  "compute activations twice, keep few");
   arguments.flag("--do_predict", do_predict_, "label the test set too");
@@ -112,6 +115,10 @@ void TrainOptions::declare_run(Arguments& arguments) {
 void TrainOptions::declare_advanced(Arguments& arguments) {
   train::BatchOptions& batch = options_.batch;
   optim::OptimizerOptions& optimizer = options_.optimizer;
+  arguments.real("--lora_alpha", 1e-6, kInfinite, lora_alpha_, "default: the rank");
+  arguments.real("--lora_dropout", 0, 0.999, lora_.dropout, "default 0");
+  arguments.text("--lora_target_modules", "NAME,...", lora_targets_,
+                 "default: queries and values; all-linear");
   arguments.flag("--do_train", do_train_, "do only what is named; default: both");
   arguments.flag("--do_eval", do_eval_, "score the validation set");
   arguments.text("--config_name", "FILE", options_.model.config, "a new model of this config.json");
@@ -189,6 +196,28 @@ void TrainOptions::resolve_recipe() {
   }
 }
 
+void TrainOptions::resolve_lora() {
+  if (lora_rank_ == 0) {
+    if (lora_alpha_ > 0 || lora_.dropout > 0 || !lora_targets_.empty()) {
+      fail(ErrorKind::usage, "--lora_rank: missing; other --lora options need it");
+    }
+    return;
+  }
+  lora_.rank = lora_rank_;
+  lora_.alpha = lora_alpha_ > 0 ? lora_alpha_ : static_cast<double>(lora_rank_);
+  if (!lora_targets_.empty()) lora_.targets = split(lora_targets_);
+  options_.model.lora = lora_;
+}
+
+void TrainOptions::resolve_precision(const CommonOptions& common) {
+  if (bf16_ && fp16_) fail(ErrorKind::usage, "--fp16: expected one of --bf16 and --fp16");
+  options_.step.dtype = bf16_ ? DType::bf16 : fp16_ ? DType::f16 : DType::f32;
+  if (common.dtype != DType::f32 && common.dtype != options_.step.dtype) {
+    fail(ErrorKind::usage, "--dtype: {} is of inference; training's is --bf16 or --fp16",
+         quote(dtype_name(common.dtype)));
+  }
+}
+
 void TrainOptions::resolve_intervals() {
   options_.evaluation.kind = parse_interval("--eval_strategy", evaluation_);
   options_.evaluation.steps = evaluation_steps_ > 0        ? evaluation_steps_
@@ -208,6 +237,8 @@ void TrainOptions::resolve_intervals() {
 train::Options TrainOptions::resolve(const CommonOptions& common) {
   resolve_recipe();
   resolve_intervals();
+  resolve_lora();
+  resolve_precision(common);
   if (options_.output.empty()) options_.output = "hone-run";
   options_.predict = do_predict_;
   if (do_train_ || do_eval_) {

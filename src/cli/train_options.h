@@ -25,6 +25,8 @@ class TrainOptions {
   void declare_advanced(Arguments& arguments);
   void resolve_recipe();
   void resolve_intervals();
+  void resolve_lora();
+  void resolve_precision(const CommonOptions& common);
 
   train::Options options_;
   bool do_train_ = false, do_eval_ = false, do_predict_ = false;
@@ -42,6 +44,11 @@ class TrainOptions {
   std::string report_to_;
   int64_t workers_ = 1;
   bool gradient_checkpointing_ = false;
+  bool bf16_ = false, fp16_ = false;
+  nn::LoraOptions lora_;
+  int64_t lora_rank_ = 0;
+  double lora_alpha_ = 0;
+  std::string lora_targets_;
 };
 
 }  // namespace hone::cli

@@ -60,35 +60,41 @@ size_t Parameters::bytes() const {
 }
 
 void Parameters::allocate() {
+  if (!pointers_.empty()) return;
   arena_ = Buffer(bytes());
   auto* at = static_cast<std::byte*>(arena_.data());
-  pointers_.clear();
   for (const Parameter& parameter : list_) {
     pointers_.push_back(at);
     at += aligned(bytes_of(parameter));
   }
 }
 
-size_t Parameters::shadow_bytes_of(const Parameter& parameter) const {
-  if (!shadowed_[static_cast<size_t>(parameter.weight.slot)]) return 0;
+size_t Parameters::shadow_bytes_of(const Parameter& parameter, DType dtype) const {
   const Weight& w = parameter.weight;
-  return aligned(kernels::packed_bytes(isa_, held_in(shadow_dtype_), w.rows, w.width));
+  return aligned(kernels::packed_bytes(isa_, held_in(dtype), w.rows, w.width));
+}
+
+size_t Parameters::shadow_bytes(DType dtype, const std::vector<bool>& slots) const {
+  size_t total = 0;
+  for (size_t slot = 0; slot < slots.size(); ++slot) {
+    if (slots[slot]) total += shadow_bytes_of(list_[slot], dtype);
+  }
+  return total;
 }
 
 void Parameters::add_shadows(DType dtype, const std::vector<bool>& slots) {
   if (dtype == shadow_dtype_ && slots == shadowed_) return;
   shadow_dtype_ = dtype;
   shadowed_ = slots;
-  size_t total = 0;
-  for (const Parameter& parameter : list_) total += shadow_bytes_of(parameter);
   shadows_ = Buffer();  // the old ones go before the new ones come
-  shadows_ = Buffer(total);
+  shadows_ = Buffer(shadow_bytes(dtype, slots));
   shadow_pointers_ = pointers_;
   auto* at = static_cast<std::byte*>(shadows_.data());
   for (const Parameter& parameter : list_) {
     const auto slot = static_cast<size_t>(parameter.weight.slot);
-    if (shadowed_[slot]) shadow_pointers_[slot] = at;
-    at += shadow_bytes_of(parameter);
+    if (!shadowed_[slot]) continue;
+    shadow_pointers_[slot] = at;
+    at += shadow_bytes_of(parameter, dtype);
   }
   stale_ = true;
 }

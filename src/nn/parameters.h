@@ -40,6 +40,7 @@ class Parameters {
   Isa isa() const { return isa_; }
   /// Bytes of the arena that allocate() takes.
   size_t bytes() const;
+  /// Does nothing a second time: who holds pointers keeps them.
   void allocate();
   /// Where a slot's contents go, laid out as its kind says; valid after allocate().
   void* data(const Weight& weight) {
@@ -66,10 +67,11 @@ class Parameters {
   /// Makes shadows anew after data() or arena() was asked for; of `changed` slots where one knows
   /// which they are.
   void refresh_shadows(ThreadPool& pool, const std::vector<bool>* changed = nullptr);
-  size_t shadow_bytes() const { return shadows_.size(); }
+  /// What add_shadows() would take.
+  size_t shadow_bytes(DType dtype, const std::vector<bool>& slots) const;
 
  private:
-  size_t shadow_bytes_of(const Parameter& parameter) const;
+  size_t shadow_bytes_of(const Parameter& parameter, DType dtype) const;
   Weight add(ParameterKind kind, std::vector<std::string> tensors, int64_t rows, int64_t width,
              DType dtype);
   size_t bytes_of(const Parameter& parameter) const;

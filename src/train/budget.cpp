@@ -31,14 +31,13 @@ uint64_t left(uint64_t limit, uint64_t used) { return limit > used ? limit - use
 }  // namespace
 
 MemoryEstimate::MemoryEstimate(const Trainee& model, const ops::LossOptions& loss,
-                               const std::vector<bool>& trainable, const Options& options,
-                               ThreadPool& pool)
-    : step_(model.encoder().record_training(loss, trainable, options.step)),
+                               const Options& options, ThreadPool& pool)
+    : step_(model.encoder().record_training(loss, model.trainable(), options.step)),
       execution_(step_.plan, {}, pool) {
   const nn::Parameters& parameters = model.encoder().parameters();
-  fixed_.weights = parameters.bytes();
+  fixed_.weights = parameters.bytes() + parameters.shadow_bytes(options.step.dtype, step_.shadows);
   for (const nn::Parameter& parameter : parameters.list()) {
-    if (!trainable[static_cast<size_t>(parameter.weight.slot)]) continue;
+    if (!model.trainable()[static_cast<size_t>(parameter.weight.slot)]) continue;
     fixed_.gradients +=
         static_cast<uint64_t>(parameters.elements(parameter.weight)) * sizeof(float);
   }

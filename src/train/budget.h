@@ -12,8 +12,8 @@ namespace hone::train {
 class MemoryEstimate {
  public:
   /// `model` must outlive this.
-  MemoryEstimate(const Trainee& model, const ops::LossOptions& loss,
-                 const std::vector<bool>& trainable, const Options& options, ThreadPool& pool);
+  MemoryEstimate(const Trainee& model, const ops::LossOptions& loss, const Options& options,
+                 ThreadPool& pool);
 
   /// For batches of this many sequences and tokens.
   MemoryUse of(int64_t sequences, int64_t tokens) const;

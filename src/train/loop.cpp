@@ -46,12 +46,13 @@ Course plan_course(const Options& options, const data::Sampler& sampler) {
 }
 
 Loop::Loop(const Parts& parts, const Course& course, const ops::LossOptions& loss,
-           std::vector<bool> trainable, Fingerprint fingerprint)
+           Fingerprint fingerprint)
     : parts_(parts),
       course_(course),
       loss_(loss),
       fingerprint_(std::move(fingerprint)),
-      optimizer_(parts.model.encoder().parameters(), std::move(trainable), parts.options.optimizer),
+      optimizer_(parts.model.encoder().parameters(), parts.model.trainable(),
+                 parts.options.optimizer),
       stepper_(parts.model.encoder(), loss, optimizer_, parts.pool, parts.options.step),
       evaluator_(std::make_unique<Evaluator>(parts.model.encoder(), parts.pool)),
       group_(static_cast<size_t>(parts.options.batch.accumulation)),
@@ -90,7 +91,8 @@ static double weight_of(const std::vector<data::PackedBatch>& group, int64_t siz
 double Loop::run_group() {
   const StepState state{.seed = parts_.options.seed,
                         .step = state_.step,
-                        .count = weight_of(group_, group_size_, loss_.class_weights)};
+                        .count = weight_of(group_, group_size_, loss_.class_weights),
+                        .loss_scale = scale()};
   const double forward = stepper_.forward_seconds();
   const double backward = stepper_.backward_seconds();
   double loss = 0;
@@ -124,11 +126,26 @@ void Loop::step() {
   optim::StepReport report;
   {
     const StageTimer timer(parts_.summary.stages, Stage::optimizer);
-    report = optimizer_.step(rate, parts_.pool);
+    report = optimizer_.step(rate, parts_.pool, scale());
   }
-  if (report.skipped) diverged("a gradient");
+  if (scaled()) {
+    if (report.skipped) {
+      parts_.observer.warn(
+          fmt::format("step {}: a gradient is too large for fp16 at loss scale "
+                      "{}; nothing is changed, the scale is halved",
+                      state_.step + 1, scale()));
+    }
+    state_.scaler.update(report.skipped);
+    if (scale() < 1) diverged("a gradient");
+  } else if (report.skipped) {
+    diverged("a gradient");
+  }
   finish_step(loss, report, rate);
 }
+
+bool Loop::scaled() const { return parts_.options.step.dtype == DType::f16; }
+
+double Loop::scale() const { return scaled() ? state_.scaler.scale() : 1; }
 
 void Loop::finish_step(double loss, const optim::StepReport& report, double rate) {
   const data::PackedBatch& last = group_[static_cast<size_t>(group_size_ - 1)];

@@ -46,7 +46,7 @@ class Loop {
 
   /// The weights are loaded. All parts must outlive this.
   Loop(const Parts& parts, const Course& course, const ops::LossOptions& loss,
-       std::vector<bool> trainable, Fingerprint fingerprint);
+       Fingerprint fingerprint);
 
   /// Takes up a run at a verified checkpoint.
   void resume(const std::string& folder);
@@ -69,6 +69,8 @@ class Loop {
 
   bool load_group();
   double run_group();
+  bool scaled() const;
+  double scale() const;
   void step();
   void finish_step(double loss, const optim::StepReport& report, double rate);
   void log_training(const optim::StepReport& report, double rate);

@@ -1,5 +1,7 @@
 #include "train/run.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
@@ -7,7 +9,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "device/cpu_info.h"
-#include "models/freeze.h"
 #include "train/budget.h"
 #include "train/folder_lock.h"
 #include "train/loop.h"
@@ -107,8 +108,14 @@ data::SamplerOptions sampling(const Options& options) {
 Fingerprint fingerprint_of(const Options& options, const Trainee& model, const Datasets& data,
                            const Course& course, int threads) {
   const models::EncoderConfig& config = model.config();
+  const auto& lora = model.encoder().lora();
   return {{"model", fmt::format("{} {} layers {} hidden {} words", config.model_type, config.layers,
                                 config.hidden_size, config.vocab_size)},
+          {"adapter", lora ? fmt::format("rank {} alpha {} on {}", lora->rank, lora->alpha,
+                                         fmt::join(lora->targets, ","))
+                           : "none"},
+          {"frozen weights", options.model.freeze},
+          {"precision", std::string(dtype_name(options.step.dtype))},
           {"seed", std::to_string(options.seed)},
           {"training data", data.training_key},
           {"batch size", std::to_string(options.batch.train)},
@@ -159,8 +166,7 @@ class Run {
     model_.emplace(options_, *corpus_);
     if (options_.train) {
       loss_ = loss_for(options_, *corpus_);
-      trainable_ = models::trainable_slots(model_->encoder(), options_.model.freeze);
-      estimate_.emplace(*model_, loss_, trainable_, options_, pool_);
+      estimate_.emplace(*model_, loss_, options_, pool_);
       check_least_memory();
     }
     data_.emplace(open_datasets(options_, *corpus_, *model_, options_.output + "/tokens", pool_));
@@ -231,7 +237,7 @@ class Run {
       const int64_t count = parameter.weight.rows * parameter.weight.width;
       summary_.parameters += count;
       const auto slot = static_cast<size_t>(parameter.weight.slot);
-      if (!trainable_.empty() && trainable_[slot]) summary_.trainable += count;
+      if (model_->trainable()[slot]) summary_.trainable += count;
     }
   }
 
@@ -246,7 +252,7 @@ class Run {
     }
     load();
     Loop loop({options_, *corpus_, *data_, *sampler_, *model_, pool_, observer_, summary_}, course_,
-              loss_, trainable_, fingerprint_of(options_, *model_, *data_, course_, pool_.size()));
+              loss_, fingerprint_of(options_, *model_, *data_, course_, pool_.size()));
     if (!checkpoint_.empty()) {
       const StageTimer timer(summary_.stages, Stage::loading);
       loop.resume(checkpoint_);
@@ -281,7 +287,6 @@ class Run {
   std::optional<Trainee> model_;
   std::optional<Datasets> data_;
   ops::LossOptions loss_;
-  std::vector<bool> trainable_;
   std::optional<MemoryEstimate> estimate_;
   std::optional<data::Sampler> sampler_;
   Course course_;

@@ -46,6 +46,8 @@ Json to_json(const RunState& state) {
           {"best_metric", state.best ? Json(*state.best) : Json()},
           {"best_global_step", state.best_step},
           {"evaluations_without_gain", state.evaluations_without_gain},
+          {"loss_scale", state.scaler.scale()},
+          {"loss_scale_good_steps", state.scaler.good_steps()},
           {"log_history", history}};
 }
 
@@ -63,6 +65,8 @@ RunState state_from_json(const Json& json, const std::string& file) {
   if (fields.has("best_metric")) state.best = fields.number("best_metric");
   state.best_step = fields.integer("best_global_step", 0, kMost);
   state.evaluations_without_gain = fields.integer("evaluations_without_gain", 0, kMost);
+  state.scaler = optim::LossScaler(fields.number("loss_scale"),
+                                   fields.integer("loss_scale_good_steps", 0, kMost));
   const Json& history = fields.at("log_history");
   if (!history.is_array()) fields.fail_field("log_history", "expected a list");
   for (const Json& entry : history) state.history.push_back(entry_from_json(entry, file));

@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "data/sampler.h"
+#include "optim/loss_scaler.h"
 #include "train/log_entry.h"
 
 namespace hone::train {
@@ -26,6 +27,7 @@ struct RunState {
   std::optional<double> best;  ///< value of the metric that chooses the best model
   int64_t best_step = 0;
   int64_t evaluations_without_gain = 0;
+  optim::LossScaler scaler;  ///< of fp16
   std::vector<LogEntry> history;
 };
 

@@ -10,8 +10,8 @@
 #include "device/cpu_info.h"
 #include "io/folder.h"
 #include "io/weights.h"
+#include "models/freeze.h"
 #include "models/init.h"
-#include "models/load.h"
 #include "models/save.h"
 
 namespace hone::train {
@@ -51,7 +51,7 @@ Json built_in_config(int64_t vocabulary) {
 
 }  // namespace
 
-Trainee::Trainee(const Options& options, const Corpus& corpus) {
+Trainee::Trainee(const Options& options, const Corpus& corpus) : freeze_(options.model.freeze) {
   if (!options.model.model.empty()) {
     open_folder(options);
   } else if (!options.model.config.empty()) {
@@ -66,7 +66,14 @@ Trainee::Trainee(const Options& options, const Corpus& corpus) {
     fail(ErrorKind::bad_file, "{}: the tokenizer has ids up to {}, the model {} embeddings",
          origin_, tokenizer_->id_end() - 1, folder_.config.vocab_size);
   }
-  encoder_ = std::make_unique<models::Encoder>(folder_.config, DType::f32, chosen_isa(), true);
+  std::optional<nn::LoraOptions> lora = options.model.lora;
+  if (!folder_.adapter.empty()) lora = models::open_adapter(folder_)->options();
+  if (lora && !weights_from_) {
+    fail(ErrorKind::usage, "--lora_rank: adapters need the weights of a --model to stand beside");
+  }
+  encoder_ = std::make_unique<models::Encoder>(folder_.config, DType::f32, chosen_isa(), true,
+                                               std::move(lora));
+  trainable_ = models::trainable_slots(*encoder_, freeze_);
 }
 
 void Trainee::open_folder(const Options& options) {
@@ -113,18 +120,38 @@ Trainee::Report Trainee::load(uint64_t seed, ThreadPool& pool) {
     models::init_random(*encoder_, seed, std, pool);
     return {};
   }
-  const auto weights = io::Weights::open(*weights_from_);
-  models::LoadReport report = models::load_weights(*encoder_, *weights, pool, {.head_seed = seed});
+  const auto adapter = models::open_adapter(folder_);
+  models::LoadReport report = fill(adapter.get(), seed, pool);
+  trainable_ = models::trainable_slots(*encoder_, freeze_, report.added);
   return {std::move(report.fresh), std::move(report.unexpected)};
 }
 
+models::LoadReport Trainee::fill(const models::Adapter* adapter, std::optional<uint64_t> seed,
+                                 ThreadPool& pool) {
+  const auto weights = io::Weights::open(*weights_from_);
+  return models::load_weights(*encoder_, *weights, pool, {.head_seed = seed, .adapter = adapter});
+}
+
 void Trainee::restore(const std::string& folder, ThreadPool& pool) {
-  models::load_weights(*encoder_, *io::Weights::open(folder), pool);
+  if (encoder_->lora()) {
+    const models::Adapter adapter(folder);
+    fill(&adapter, {}, pool);
+  } else {
+    models::load_weights(*encoder_, *io::Weights::open(folder), pool);
+  }
 }
 
 void Trainee::save(const std::string& folder) const {
   models::save_config(folder_.config_json, *encoder_, folder);
-  models::save_weights(*encoder_, folder);
+  if (encoder_->lora()) {
+    models::save_adapter(*encoder_, trainable_, *weights_from_, folder);
+  } else {
+    models::save_weights(*encoder_, folder);
+  }
+  save_tokenizer(folder);
+}
+
+void Trainee::save_tokenizer(const std::string& folder) const {
   if (tokenizer_from_.empty()) {
     write_file(folder + "/tokenizer.json", data::reviews_tokenizer_json());
     write_file(folder + "/tokenizer_config.json",

@@ -8,6 +8,7 @@
 #include "data/content_hash.h"
 #include "models/encoder.h"
 #include "models/folder.h"
+#include "models/load.h"
 #include "text/tokenizer.h"
 #include "train/corpus.h"
 
@@ -27,6 +28,9 @@ class Trainee {
   const data::Hash128& tokenizer_hash() const { return tokenizer_hash_; }
   int64_t max_length() const { return max_length_; }
   bool from_scratch() const { return !weights_from_; }
+  /// By slot, what training changes. Of adapters only known after load(): a head that the
+  /// checkpoint lacks is trained with them.
+  const std::vector<bool>& trainable() const { return trainable_; }
   /// What the model is, for people and for checkpoints: the folder, the config, "built-in".
   const std::string& origin() const { return origin_; }
 
@@ -39,10 +43,14 @@ class Trainee {
   Report load(uint64_t seed, ThreadPool& pool);
   /// Fills the weights from a folder that save() wrote.
   void restore(const std::string& folder, ThreadPool& pool);
-  /// A complete Hugging Face folder: config, weights, tokenizer. `folder` is there already.
+  /// A complete Hugging Face folder: config, weights, tokenizer; of adapters PEFT's layout, with
+  /// the folder of the weights that they belong to. `folder` is there already.
   void save(const std::string& folder) const;
 
  private:
+  models::LoadReport fill(const models::Adapter* adapter, std::optional<uint64_t> seed,
+                          ThreadPool& pool);
+  void save_tokenizer(const std::string& folder) const;
   void open_folder(const Options& options);
   void open_config(const Options& options);
   void open_built_in();
@@ -55,7 +63,9 @@ class Trainee {
   std::optional<text::Tokenizer> tokenizer_;
   data::Hash128 tokenizer_hash_{};
   int64_t max_length_ = 0;
+  std::string freeze_;
   std::unique_ptr<models::Encoder> encoder_;
+  std::vector<bool> trainable_;
 };
 
 }  // namespace hone::train

@@ -28,7 +28,7 @@ TEST_P(Resume, EqualsTheStraightRunBitForBit) {
   const Summary stopped = run(halves, first);
   EXPECT_TRUE(stopped.interrupted);
   EXPECT_EQ(stopped.last_checkpoint, checkpoint_path(halves.output, 3));
-  EXPECT_FALSE(file_exists(halves.output + "/model.safetensors"));
+  EXPECT_FALSE(file_exists(halves.output + "/config.json"));
 
   halves.resume = "last";
   Listener second;
@@ -55,6 +55,13 @@ INSTANTIATE_TEST_SUITE_P(
                          [](Options& o) {
                            o.optimizer.kind = optim::OptimizerKind::sgd;
                            o.optimizer.momentum = 0.9;
+                         }},
+                    Case{"bf16", [](Options& o) { o.step.dtype = DType::bf16; }},
+                    Case{"fp16", [](Options& o) { o.step.dtype = DType::f16; }},
+                    Case{"lora",
+                         [](Options& o) {
+                           o.model.model = HONE_TEST_DIR "/../models/goldens/bert-words";
+                           o.model.lora = nn::LoraOptions{.rank = 3, .alpha = 6, .dropout = 0.1};
                          }},
                     Case{"segments", [](Options& o) { o.step.checkpoint_segments = 2; }},
                     Case{"frozen",

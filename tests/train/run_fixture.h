@@ -47,8 +47,10 @@ class RunTest : public testing::Test {
   ~RunTest() override { std::filesystem::remove_all(root_); }
 
   std::string folder(const std::string& name) const { return root_ + "/" + name; }
+  /// The bytes of what was trained: the model's weights, or an adapter's.
   static std::string weights(const std::string& folder) {
-    return read_file(folder + "/model.safetensors");
+    const std::string adapter = folder + "/adapter_model.safetensors";
+    return read_file(file_exists(adapter) ? adapter : folder + "/model.safetensors");
   }
   std::string write(const std::string& name, std::string_view text) const {
     OutputFile file(folder(name));
