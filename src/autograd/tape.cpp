@@ -60,6 +60,13 @@ Value Tape::saved(Value value) {
   return *state(value).restored;
 }
 
+std::optional<Value> Tape::quantized(Value value) const {
+  const auto at = static_cast<size_t>(value.id);
+  return at < states_.size() ? states_[at].quantized : std::nullopt;
+}
+
+void Tape::set_quantized(Value value, Value bytes) { state(value).quantized = bytes; }
+
 std::optional<Value> Tape::gradient(Value value) const {
   const auto at = static_cast<size_t>(value.id);
   return at < states_.size() ? states_[at].gradient : std::nullopt;

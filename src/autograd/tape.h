@@ -54,6 +54,10 @@ class Tape {
   /// nothing else that a step of this plan made.
   Value checkpoint(Value x, std::function<Value(Value)> segment);
 
+  /// Another form of a value, its bytes with a scale a row, emitted once for all its readers.
+  std::optional<Value> quantized(Value value) const;
+  void set_quantized(Value value, Value bytes);
+
   /// The gradient so far; empty where nothing contributed.
   std::optional<Value> gradient(Value value) const;
   /// Makes `gradient` the gradient of `value`, replacing what there was: who adds to one reads it
@@ -73,6 +77,7 @@ class Tape {
     std::optional<Value> gradient;
     std::function<Value()> recompute;
     std::optional<Value> restored;
+    std::optional<Value> quantized;
   };
   State& state(Value value);
   /// Emits the backward steps of all entries but the first `count`.

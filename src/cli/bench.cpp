@@ -28,15 +28,17 @@ std::string json_of(const infer::BenchResult& result) {
     out += fmt::format(",\"{}\":", name);
     append_json(out, value);
   }
+  out += ",\"kernel\":";
+  append_json(out, std::string_view(result.kernel));
   return out + fmt::format(",\"checked\":{}}}\n", result.checked);
 }
 
 std::string text_of(const infer::BenchResult& result) {
   return fmt::format(
       "{}: {:.3f} ms median ({:.3f} to {:.3f}), {:.1f} sequences/s, {:.1f} GFLOP/s ({:.0f}% of "
-      "peak), {:.2f} GB/s\n",
+      "peak), {:.2f} GB/s, {}\n",
       result.name, result.median_ms, result.p10_ms, result.p90_ms, result.per_second, result.gflops,
-      100 * result.share_of_peak, result.gbytes_per_s);
+      100 * result.share_of_peak, result.gbytes_per_s, result.kernel);
 }
 
 /// One token count a line.

@@ -21,10 +21,14 @@ bool has_head(const std::string& model) {
 
 infer::SessionOptions session_options(const std::string& model, const ModelOptions& options) {
   infer::SessionOptions settings;
-  if (options.dtype == "bf16") {
+  if (options.dtype == "fp32") {
+    settings.dtype = DType::f32;
+  } else if (options.dtype == "bf16") {
     settings.dtype = DType::bf16;
-  } else if (options.dtype != "fp32") {
-    fail(ErrorKind::usage, "dtype: expected fp32 or bf16, got {}", quote(options.dtype));
+  } else if (options.dtype == "int8") {
+    settings.dtype = DType::i8;
+  } else if (!options.dtype.empty()) {
+    fail(ErrorKind::usage, "dtype: expected fp32, bf16 or int8, got {}", quote(options.dtype));
   }
   settings.threads = options.threads;
   settings.max_length = options.max_length;

@@ -174,6 +174,9 @@ BenchResult run_bench_case(const std::string& name, const BenchOptions& options)
   const double weights = static_cast<double>(encoder.parameters().bytes()) - tables;
   result.gbytes_per_s = weights * static_cast<double>(batches.size()) / median * 1e-9;
   result.share_of_peak = result.gflops / kernels::measured_peak(chosen_isa(), options.dtype, pool);
+  for (const KernelChoice& choice : kernel_choices(chosen_isa())) {
+    if (choice.dtype == dtype_name(options.dtype)) result.kernel = choice.kernel;
+  }
   result.checked = true;
   return result;
 }

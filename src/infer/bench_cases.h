@@ -26,6 +26,7 @@ struct BenchResult {
   double gflops = 0;         ///< of the matrix products
   double gbytes_per_s = 0;   ///< of weights read, each once a forward pass
   double share_of_peak = 0;  ///< gflops over what multiply-adds on registers reach in this process
+  std::string kernel;        ///< of the matrix products
   bool checked = false;
 };
 

@@ -49,7 +49,7 @@ int64_t count_parameters(const nn::Parameters& parameters) {
 
 }  // namespace
 
-ModelFacts model_facts(const std::string& model, DType dtype, int threads) {
+ModelFacts model_facts(const std::string& model, std::optional<DType> dtype, int threads) {
   ModelFacts facts;
   facts.folder = models::open_model_folder(io::resolve_model(model));
   const models::EncoderConfig& config = facts.folder.config;
@@ -60,7 +60,8 @@ ModelFacts model_facts(const std::string& model, DType dtype, int threads) {
   }
   facts.has_head = models::has_head_weights(models::family_of(config), *weights,
                                             models::open_adapter(facts.folder).get());
-  const models::Encoder encoder(config, dtype, chosen_isa(), facts.has_head);
+  facts.dtype = dtype.value_or(config.quantization.stored ? DType::i8 : DType::f32);
+  const models::Encoder encoder(config, facts.dtype, chosen_isa(), facts.has_head);
   facts.parameters = count_parameters(encoder.parameters());
   facts.packed_bytes = encoder.parameters().bytes();
   facts.max_length = config.max_tokens();

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "models/folder.h"
@@ -13,6 +14,7 @@ namespace hone::infer {
 struct ModelFacts {
   models::ModelFolder folder;
   bool has_head = false;
+  DType dtype = DType::f32;                      ///< of the products
   int64_t parameters = 0;                        ///< of the model; shared ones once
   std::map<std::string, uint64_t> stored_bytes;  ///< of the checkpoint, by dtype
   uint64_t packed_bytes = 0;                     ///< of the weights in memory
@@ -25,6 +27,7 @@ struct ModelFacts {
   uint64_t training_bytes = 0;
 };
 
-ModelFacts model_facts(const std::string& model, DType dtype, int threads);
+/// `dtype` as in SessionOptions.
+ModelFacts model_facts(const std::string& model, std::optional<DType> dtype, int threads);
 
 }  // namespace hone::infer

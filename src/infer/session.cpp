@@ -62,7 +62,10 @@ Session::Session(const std::string& model, const SessionOptions& options)
   check_vocabulary(folder_, tokenizer_);
   const auto weights = io::Weights::open(folder_.path);
   const bool head = options.output == models::Output::logits;
-  encoder_ = std::make_unique<models::Encoder>(folder_.config, options.dtype, chosen_isa(), head);
+  if (options.kept) folder_.config.quantization.kept = *options.kept;
+  const DType stored = folder_.config.quantization.stored ? DType::i8 : DType::f32;
+  encoder_ = std::make_unique<models::Encoder>(folder_.config, options.dtype.value_or(stored),
+                                               chosen_isa(), head);
   const auto adapter = models::open_adapter(folder_);
   if (head && !models::has_head_weights(encoder_->family(), *weights, adapter.get())) {
     fail(ErrorKind::bad_file,

@@ -18,7 +18,9 @@
 namespace hone::infer {
 
 struct SessionOptions {
-  DType dtype = DType::f32;
+  std::optional<DType> dtype = {};  ///< of the products; absent: int8 where stored so, else fp32
+  /// Under int8: instead of what the folder keeps in higher precision.
+  std::optional<std::vector<std::string>> kept = {};
   int threads = 0;         ///< 0: the cores that the process may use
   int64_t max_length = 0;  ///< tokens a sequence with special ones; 0: what the folder says
   bool truncate = true;    ///< false: a longer input is an error

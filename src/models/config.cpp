@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "kernels/cpu/attention.h"
 #include "models/family.h"
+#include "models/int8.h"
 
 namespace hone::models {
 namespace {
@@ -129,6 +130,7 @@ EncoderConfig read_config(const Json& json, const std::string& file) {
   config.labels_named = are_named(config.labels);
   config.problem = read_problem(fields, config.labels.size());
   check(config, fields);
+  config.quantization = read_quantization(fields, config);
   return config;
 }
 

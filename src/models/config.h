@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/json.h"
@@ -12,6 +14,17 @@ namespace hone::models {
 
 enum class PositionKind { absolute, relative_key, relative_key_query };
 enum class ProblemType { single_label, multi_label, regression };
+
+/// How a model is cut to int8.
+struct Quantization {
+  bool stored = false;  ///< the folder's weights are bytes (see models/int8.h)
+  /// Parts that keep a higher precision where the rest runs in int8, of int8_parts().
+  std::vector<std::string> kept = {};
+
+  bool keeps(std::string_view part) const {
+    return std::find(kept.begin(), kept.end(), part) != kept.end();
+  }
+};
 
 /// What of a config.json changes an encoder's result, in one vocabulary for all families.
 struct EncoderConfig {
@@ -42,6 +55,8 @@ struct EncoderConfig {
   ProblemType problem = ProblemType::single_label;
   std::vector<std::string> labels;  ///< by class id
   bool labels_named = false;        ///< false where they are LABEL_0, LABEL_1, ...
+
+  Quantization quantization;
 
   int64_t head_size() const { return hidden_size / heads; }
   /// Tokens that have a position.

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "models/int8.h"
 #include "models/lora_targets.h"
 #include "nn/layer_norm.h"
 #include "ops/by_dtype.h"
@@ -86,6 +87,16 @@ ops::EmbeddingWeights declare_embeddings(nn::Parameters& parameters, const Encod
   return weights;
 }
 
+DType activations_of(DType dtype, Isa isa) {
+  if (dtype != DType::i8) return dtype;
+  return isa >= Isa::avx512_bf16 ? DType::bf16 : DType::f32;
+}
+
+/// Of a part's weights.
+DType weights_of(const EncoderConfig& config, std::string_view part, DType dtype, Isa isa) {
+  return config.quantization.keeps(part) ? activations_of(dtype, isa) : dtype;
+}
+
 }  // namespace
 
 Encoder::Encoder(EncoderConfig config, DType dtype, Isa isa, bool with_head,
@@ -93,8 +104,10 @@ Encoder::Encoder(EncoderConfig config, DType dtype, Isa isa, bool with_head,
     : config_(std::move(config)),
       family_(family_of(config_)),
       dtype_(dtype),
+      activations_(activations_of(dtype, isa)),
       parameters_(isa),
-      embeddings_(declare_embeddings(parameters_, config_, family_.names, dtype)),
+      embeddings_(declare_embeddings(parameters_, config_, family_.names,
+                                     weights_of(config_, kEmbeddingsPart, dtype, isa))),
       order_(layer_order(config_)) {
   const WeightNames& names = family_.names;
   std::optional<LoraMatcher> matcher;
@@ -105,14 +118,16 @@ Encoder::Encoder(EncoderConfig config, DType dtype, Isa isa, bool with_head,
   const nn::LoraTargets* targets = matcher ? matcher->targets() : nullptr;
   if (!names.embedding_projection.empty()) {
     projection_.emplace(parameters_, std::vector{std::string(names.embedding_projection)},
-                        config_.hidden_size, config_.embedding_size, dtype, targets);
+                        config_.hidden_size, config_.embedding_size,
+                        weights_of(config_, kEmbeddingsPart, dtype, isa), targets);
   }
-  const nn::TransformerSizes sizes{
+  nn::TransformerSizes sizes{
       config_.hidden_size,    config_.heads, config_.intermediate_size, config_.activation,
       config_.layer_norm_eps, dtype,         config_.layer_dropout};
   const int64_t distances = config_.position_kind == PositionKind::absolute ? 0 : config_.positions;
   const bool with_keys = config_.position_kind == PositionKind::relative_key_query;
   for (const LayerPlace& place : layer_places(config_)) {
+    sizes.dtype = weights_of(config_, layer_part(layers_.size()), dtype, isa);
     layers_.emplace_back(parameters_, names_at(names, place), sizes, distances, with_keys, targets);
   }
   if (with_head) {
@@ -152,7 +167,8 @@ Value Encoder::run_layers(Tape& tape, Value x, const nn::Packing& packing, bool 
     const nn::TransformerLayer& layer = layers_[order_[depth]];
     const bool last = depth + 1 == order_.size();
     // Training's backward pass wants the last rows in the layer's own dtype.
-    const DType out = last && !tape.training() ? ops::wide_dtype(x.dtype) : x.dtype;
+    const DType dtype = last && !tape.training() ? ops::wide_dtype(x.dtype) : x.dtype;
+    const nn::LayerOut out{dtype, !last && layers_[order_[depth + 1]].weights() == DType::i8};
     x = last && first_only ? layer.read(tape, x, packing, depth, out)
                            : layer.all(tape, x, packing, depth, out);
   }
@@ -202,11 +218,11 @@ Forward Encoder::record(const OutputOptions& options) const {
   forward.inputs = declare_inputs(forward.plan);
   const EncoderInputs& in = forward.inputs;
   if (options.output == Output::logits) {
-    forward.output = logits(tape, in, {.dtype = dtype_});
+    forward.output = logits(tape, in, {.dtype = activations_});
   } else {
     const bool first_only =
         options.output == Output::embedding && options.pooling == ops::Pooling::cls;
-    Value x = hidden(tape, in, first_only, {.dtype = dtype_});
+    Value x = hidden(tape, in, first_only, {.dtype = activations_});
     if (options.output == Output::embedding) {
       if (!first_only) x = ops::pool(tape, x, in.packing.offsets, options.pooling);
       if (options.normalize) x = ops::normalize_rows(tape, x);

@@ -66,6 +66,8 @@ struct TrainingOptions {
 class Encoder {
  public:
   /// `dtype` is that of the products; embeddings are kept in it too, norms and the head in fp32.
+  /// Under int8, activations are bf16 where the instruction set multiplies them, else fp32; parts
+  /// that config.quantization keeps have weights of that dtype.
   /// `lora` puts adapters beside the layers that it names.
   Encoder(EncoderConfig config, DType dtype, Isa isa, bool with_head,
           std::optional<nn::LoraOptions> lora = {});
@@ -73,6 +75,7 @@ class Encoder {
   const EncoderConfig& config() const { return config_; }
   const Family& family() const { return family_; }
   DType dtype() const { return dtype_; }
+  DType activations() const { return activations_; }
   bool has_head() const { return head_.has_value(); }
   /// With the family's targets where none were asked for.
   const std::optional<nn::LoraOptions>& lora() const { return lora_; }
@@ -104,6 +107,7 @@ class Encoder {
   EncoderConfig config_;
   const Family& family_;
   DType dtype_;
+  DType activations_;
   std::optional<nn::LoraOptions> lora_;
   nn::Parameters parameters_;
   ops::EmbeddingWeights embeddings_;

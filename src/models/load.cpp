@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "models/init.h"
+#include "models/int8.h"
 #include "models/stacked_rows.h"
 #include "models/store.h"
 
@@ -156,14 +157,15 @@ class Search {
     report_.added.push_back(added);
   }
 
-  bool check(const std::string& name, const TensorSource& source,
-             const std::vector<int64_t>& shape) {
+  bool check(const std::string& name, TensorSource& source, const std::vector<int64_t>& shape) {
     const io::TensorInfo* tensor = source.tensor;
     if (!tensor) {
       problems_.push_back(name + " is missing");
     } else if (tensor->shape != shape) {
       problems_.push_back(fmt::format("{} has shape {} where the config asks for {}", tensor->name,
                                       shape_text(tensor->shape), shape_text(shape)));
+    } else if (tensor->dtype == DType::i8 && shape.size() == 2) {
+      return find_scales(source);
     } else if (!is_floating(tensor->dtype)) {
       problems_.push_back(fmt::format("{} is {}", tensor->name, dtype_name(tensor->dtype)));
     } else {
@@ -194,6 +196,25 @@ class Search {
       const bool head = is_known_extra(encoder_.family(), name) && !encoder_.has_head();
       if (!head) problems_.push_back(fmt::format("{} has no place in the model", tensor.name));
     }
+  }
+
+  /// A tensor of bytes comes with its scales.
+  bool find_scales(TensorSource& source) {
+    const io::TensorInfo& tensor = *source.tensor;
+    const io::TensorInfo* scales = source.weights->find(tensor.name + kScaleEnding);
+    if (!scales) {
+      problems_.push_back(
+          fmt::format("{} is int8 and {}{} is missing", tensor.name, tensor.name, kScaleEnding));
+    } else if (scales->shape != std::vector{tensor.shape[0]} || !is_floating(scales->dtype)) {
+      problems_.push_back(fmt::format("{} has shape {} in {} where {} numbers are needed",
+                                      scales->name, shape_text(scales->shape),
+                                      dtype_name(scales->dtype), tensor.shape[0]));
+    } else {
+      used_.insert(tensor.name);
+      used_.insert(scales->name);
+      source.scales = scales;
+    }
+    return source.scales != nullptr;
   }
 
   void check() {

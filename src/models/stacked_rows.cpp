@@ -22,6 +22,16 @@ void check_finite(const TensorSource& part, const float* values, int64_t count) 
        part.weights->file_of(*part.tensor), part.tensor->name, value);
 }
 
+void scale_rows(const TensorSource& part, int64_t first, int64_t count, int64_t width, float* out) {
+  std::vector<float> scales(static_cast<size_t>(count));
+  part.weights->read(*part.scales, first, count, scales.data());
+  for (int64_t i = 0; i < count; ++i) {
+    const float scale = scales[static_cast<size_t>(i)];
+    std::transform(out + i * width, out + (i + 1) * width, out + i * width,
+                   [scale](float value) { return scale * value; });
+  }
+}
+
 }  // namespace
 
 void StackedRows::read(int64_t first, int64_t count, float* out) const {
@@ -30,6 +40,7 @@ void StackedRows::read(int64_t first, int64_t count, float* out) const {
     if (first < rows && count > 0) {
       const int64_t taken = std::min(count, rows - first);
       part.weights->read(*part.tensor, first * width_, taken * width_, out);
+      if (part.scales) scale_rows(part, first, taken, width_, out);
       if (part.delta) part.delta->add(first, taken, out);
       check_finite(part, out, taken * width_);
       out += taken * width_;

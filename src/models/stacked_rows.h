@@ -14,6 +14,7 @@ struct TensorSource {
   const io::Weights* weights;
   const io::TensorInfo* tensor;
   std::shared_ptr<const LoraDelta> delta = {};
+  const io::TensorInfo* scales = nullptr;  ///< of a tensor of bytes, one a row
 };
 
 /// The tensors of one parameter, seen as one matrix of stacked rows.

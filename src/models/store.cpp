@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "kernels/cpu/embedding.h"
 #include "kernels/cpu/gemm.h"
+#include "kernels/cpu/quantize.h"
 
 namespace hone::models {
 namespace {
@@ -11,9 +13,30 @@ namespace {
 // Rows pass in pieces of about this size: small beside the weights, large beside a system call.
 constexpr int64_t kPieceFloats = 1 << 18;
 
+/// Rows as bytes, into a packed matrix or a table.
+void store_bytes(const nn::Parameter& parameter, const PackedArray& to, const float* rows,
+                 int64_t first, int64_t count) {
+  const int64_t width = parameter.weight.width;
+  std::vector<int8_t> bytes(static_cast<size_t>(count * width));
+  std::vector<float> scales(static_cast<size_t>(count));
+  for (int64_t i = 0; i < count; ++i) {
+    scales[static_cast<size_t>(i)] =
+        kernels::quantize_symmetric(rows + i * width, width, bytes.data() + i * width);
+  }
+  if (parameter.kind == nn::ParameterKind::matrix) {
+    kernels::pack_quantized_rows(to.isa, bytes.data(), scales.data(), first, count, width, to.data);
+    return;
+  }
+  const kernels::Int8Table table =
+      kernels::int8_table(to.data, parameter.weight.rows, parameter.weight.width);
+  std::copy(bytes.begin(), bytes.end(), const_cast<int8_t*>(table.rows) + first * width);
+  std::copy(scales.begin(), scales.end(), const_cast<float*>(table.scales) + first);
+}
+
 void store_piece(const nn::Parameter& parameter, const PackedArray& to, const float* rows,
                  int64_t first, int64_t count) {
   const Weight& weight = parameter.weight;
+  if (to.dtype == DType::i8) return store_bytes(parameter, to, rows, first, count);
   if (parameter.kind == nn::ParameterKind::matrix) {
     kernels::pack_rows(to.isa, to.dtype, rows, first, count, weight.rows, weight.width, to.data);
     return;
@@ -34,6 +57,11 @@ void read_piece(const nn::Parameter& parameter, const ConstPackedArray& from, in
   if (parameter.kind == nn::ParameterKind::matrix) {
     const kernels::PackedMatrix matrix{from.dtype, from.isa, weight.rows, weight.width, from.data};
     for (int64_t i = 0; i < count; ++i) kernels::unpack_row(matrix, first + i, rows + i * width);
+  } else if (from.dtype == DType::i8) {
+    const kernels::Int8Table table = kernels::int8_table(from.data, weight.rows, weight.width);
+    for (int64_t i = 0; i < count * width; ++i) {
+      rows[i] = table.scales[first + i / width] * table.rows[first * width + i];
+    }
   } else if (from.dtype == DType::f32) {
     std::copy_n(static_cast<const float*>(from.data) + first * width, count * width, rows);
   } else {

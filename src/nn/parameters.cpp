@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "kernels/cpu/convert.h"
+#include "kernels/cpu/embedding.h"
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/gemm_backward.h"
 
@@ -40,6 +41,7 @@ size_t Parameters::bytes_of(const Parameter& parameter) const {
   if (parameter.kind == ParameterKind::matrix) {
     return kernels::packed_bytes(isa_, w.dtype, w.rows, w.width);
   }
+  if (w.dtype == DType::i8) return kernels::int8_table_bytes(w.rows, w.width);
   return static_cast<size_t>(w.rows * w.width) * dtype_size(w.dtype);
 }
 

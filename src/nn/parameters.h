@@ -14,7 +14,7 @@ namespace hone::nn {
 
 enum class ParameterKind {
   matrix,  ///< [rows, width] of a matrix product, packed for the instruction set
-  table,   ///< [rows, width], row-major, read by row
+  table,   ///< [rows, width], row-major, read by row; of int8 see kernels/cpu/embedding.h
   vector,  ///< [1, width] fp32
 };
 

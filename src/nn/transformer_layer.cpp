@@ -32,7 +32,7 @@ uint64_t site(uint64_t depth, uint64_t place) { return 4 * depth + place; }
 }  // namespace
 
 Value TransformerLayer::all(Tape& tape, Value x, const Packing& packing, uint64_t depth,
-                            DType out) const {
+                            const LayerOut& out) const {
   const auto lora = [&](uint64_t place) { return packing.drop(0, lora_site(depth, place)); };
   ops::AttentionInputs inputs;
   inputs.q = query_(tape, x, {.out = x.dtype}, lora(0));
@@ -49,7 +49,7 @@ Value TransformerLayer::all(Tape& tape, Value x, const Packing& packing, uint64_
 }
 
 Value TransformerLayer::read(Tape& tape, Value x, const Packing& packing, uint64_t depth,
-                             DType out) const {
+                             const LayerOut& out) const {
   const auto lora = [&](uint64_t place) { return packing.drop_read(0, lora_site(depth, place)); };
   const Value rows = ops::gather_rows(tape, x, packing.reads);
   ops::AttentionInputs inputs;
@@ -67,18 +67,23 @@ Value TransformerLayer::read(Tape& tape, Value x, const Packing& packing, uint64
 }
 
 Value TransformerLayer::finish(Tape& tape, const ops::AttentionInputs& partial, Value residual,
-                               const Sites& sites, DType out) const {
+                               const Sites& sites, const LayerOut& out) const {
   ops::AttentionInputs inputs = partial;
   inputs.heads = sizes_.heads;
   const Value attended =
       attention_out_(tape, ops::attention(tape, inputs, relative_), {}, sites.lora_attention_out);
-  const Value middle = attention_norm_(
-      tape, attended,
-      {.residual = residual, .dropout = sites.attention_out, .out = residual.dtype});
+  const Value middle = attention_norm_(tape, attended,
+                                       {.residual = residual,
+                                        .dropout = sites.attention_out,
+                                        .out = residual.dtype,
+                                        .quantized = weights() == DType::i8});
   const Value wide = feed_in_(
       tape, middle, {.activation = sizes_.activation, .out = residual.dtype}, sites.lora_feed_in);
   return feed_norm_(tape, feed_out_(tape, wide, {}, sites.lora_feed_out),
-                    {.residual = middle, .dropout = sites.feed_out, .out = out});
+                    {.residual = middle,
+                     .dropout = sites.feed_out,
+                     .out = out.dtype,
+                     .quantized = out.quantized});
 }
 
 }  // namespace hone::nn

@@ -49,6 +49,12 @@ struct Packing {
   }
 };
 
+/// How a layer gives its rows.
+struct LayerOut {
+  DType dtype;
+  bool quantized = false;  ///< as bytes too: what follows has weights in int8
+};
+
 /// An encoder layer with its norms behind the residual sums, as BERT's are.
 /// Queries have a matrix of their own beside the stacked keys and values, so that the last layer
 /// can run them for the read rows alone.
@@ -59,10 +65,13 @@ class TransformerLayer {
                    const TransformerSizes& sizes, int64_t positions, bool distances_with_keys,
                    const LoraTargets* lora = nullptr);
 
+  DType weights() const { return sizes_.dtype; }
+
   /// All tokens. `depth` is the layer's place in the encoder, which numbers its dropout.
-  Value all(Tape& tape, Value x, const Packing& packing, uint64_t depth, DType out) const;
+  Value all(Tape& tape, Value x, const Packing& packing, uint64_t depth, const LayerOut& out) const;
   /// The read rows alone: [reads, hidden].
-  Value read(Tape& tape, Value x, const Packing& packing, uint64_t depth, DType out) const;
+  Value read(Tape& tape, Value x, const Packing& packing, uint64_t depth,
+             const LayerOut& out) const;
 
  private:
   struct Sites {
@@ -74,7 +83,7 @@ class TransformerLayer {
     ops::DropoutSite lora_feed_out;
   };
   Value finish(Tape& tape, const ops::AttentionInputs& inputs, Value residual, const Sites& sites,
-               DType out) const;
+               const LayerOut& out) const;
 
   TransformerSizes sizes_;
   Linear query_;

@@ -30,8 +30,22 @@ struct Embedding {
   }
   std::vector<Value> reads() const { return {ids.word, ids.position, ids.type}; }
 
+  static kernels::Int8Table int8_table(const Frame& frame, const Weight& weight) {
+    if (!weight.present()) return {};
+    return kernels::int8_table(frame.weight(weight), weight.rows, weight.width);
+  }
+  void infer_int8(const Frame& frame, Value y) const {
+    const kernels::Int8Tables int8{int8_table(frame, weights.word), int8_table(frame, weights.type),
+                                   int8_table(frame, weights.position), weights.word.width};
+    by_float(y.dtype, [&]<typename Out>(Out) {
+      kernels::embed_and_normalize<Out>(int8, rows(frame), frame.rows(y), norm<float>(frame),
+                                        frame.data<Out>(y), frame.pool());
+    });
+  }
+
   void infer(Plan& plan, Value y) const {
     plan.add({"embedding", reads(), {y}, [op = *this, y](const Frame& frame) {
+                if (op.weights.word.dtype == DType::i8) return op.infer_int8(frame, y);
                 by_float(op.weights.word.dtype, [&]<typename Table>(Table) {
                   by_float(y.dtype, [&]<typename Out>(Out) {
                     kernels::embed_and_normalize<Table, Out>(

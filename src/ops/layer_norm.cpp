@@ -5,6 +5,7 @@
 #include "kernels/cpu/layer_norm_train.h"
 #include "ops/accumulate.h"
 #include "ops/by_dtype.h"
+#include "ops/quantize.h"
 #include "plan/execution.h"
 
 namespace hone::ops {
@@ -34,6 +35,29 @@ Value infer(Plan& plan, Value x, const NormParameters& norm, const LayerNormOpti
                 });
               });
             }});
+  return y;
+}
+
+Value infer_quantized(Tape& tape, Value x, const NormParameters& norm,
+                      const LayerNormOptions& options) {
+  Plan& plan = tape.plan();
+  const Value y = plan.temporary(options.out, x.rows, x.width);
+  const Value q = quantized_value(plan, y);
+  const Value r = options.residual.value_or(x);
+  const bool has_residual = options.residual.has_value();
+  if (x.dtype != DType::f32 || (has_residual && r.dtype != y.dtype)) {
+    fail(ErrorKind::internal, "a quantised norm of {} and {}", dtype_name(x.dtype),
+         dtype_name(r.dtype));
+  }
+  plan.add({"layer_norm", {x, r}, {y, q}, [=](const Frame& frame) {
+              by_float(y.dtype, [&]<typename T>(T) {
+                kernels::layer_norm_quantized<T>(
+                    frame.data<const float>(x), has_residual ? frame.data<const T>(r) : nullptr,
+                    weights_of<float>(frame, norm), frame.rows(x), frame.data<T>(y),
+                    {frame.data<uint8_t>(q), y.width}, frame.pool());
+              });
+            }});
+  tape.set_quantized(y, q);
   return y;
 }
 
@@ -120,7 +144,10 @@ NormInputGradients norm_backward(Tape& tape, Value dy, const NormalizedRows& row
 }
 
 Value layer_norm(Tape& tape, Value x, const NormParameters& norm, const LayerNormOptions& options) {
-  if (!tape.training()) return infer(tape.plan(), x, norm, options);
+  if (!tape.training()) {
+    return options.quantized ? infer_quantized(tape, x, norm, options)
+                             : infer(tape.plan(), x, norm, options);
+  }
   Plan& plan = tape.plan();
   const NormalizedRows kept{plan.temporary(options.out, x.rows, x.width),
                             plan.temporary(wide_dtype(options.out), x.rows, 1)};

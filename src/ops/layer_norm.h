@@ -17,6 +17,9 @@ struct LayerNormOptions {
   std::optional<Value> residual = {};
   DropoutSite dropout = {};  ///< of x, before the residual is added; in training alone
   DType out = DType::f32;
+  /// y is also written as bytes, as quantize() gives them: products with int8 weights follow. Where
+  /// x is fp32, and the residual has y's dtype.
+  bool quantized = false;
 };
 
 /// y = (s - mean) / sqrt(variance + eps) * weight + bias over each row of s = dropout(x) +

@@ -6,6 +6,7 @@
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/gemm_backward.h"
 #include "ops/activation.h"
+#include "ops/linear_int8.h"
 #include "plan/execution.h"
 
 namespace hone::ops {
@@ -136,6 +137,7 @@ struct Linear {
 
 Value linear(Tape& tape, Value x, Weight master, Weight bias, Isa isa,
              const LinearOptions& options) {
+  if (master.dtype == DType::i8) return linear_int8(tape, x, master, bias, isa, options);
   const Weight weight = tape.in_dtype(master, x.dtype);
   if (tape.training() && options.activation != kernels::Activation::none) {
     const Value z = linear(tape, x, weight, bias, isa, {.out = options.out});

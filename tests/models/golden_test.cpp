@@ -141,7 +141,7 @@ TEST_P(Goldens, AnswersDoNotDependOnTheBatch) {
   const OutputOptions options{.output = head ? Output::logits : Output::embedding};
   for (const Isa isa : available_isas()) {
     const ScopedIsa scoped(isa);
-    for (const DType dtype : {DType::f32, DType::bf16}) {
+    for (const DType dtype : {DType::f32, DType::bf16, DType::i8}) {
       ThreadPool pool(2);
       Encoder encoder(golden.config, dtype, isa, head);
       load_weights(encoder, *weights, pool);
@@ -158,7 +158,7 @@ TEST_P(Goldens, AnswersDoNotDependOnTheBatch) {
   }
 }
 
-TEST_P(Goldens, Bf16FollowsFp32) {
+TEST_P(Goldens, LowPrecisionFollowsFp32) {
   const Golden golden(GetParam());
   const auto weights = io::Weights::open(golden.folder);
   ThreadPool pool(2);
@@ -166,23 +166,25 @@ TEST_P(Goldens, Bf16FollowsFp32) {
   for (const Isa isa : available_isas()) {
     const ScopedIsa scoped(isa);
     Encoder exact(golden.config, DType::f32, isa, false);
-    Encoder rounded(golden.config, DType::bf16, isa, false);
     load_weights(exact, *weights, pool);
-    load_weights(rounded, *weights, pool);
     const auto order = in_order(golden.samples.size());
     const auto a = run(exact, golden.samples, order, options, pool);
-    const auto b = run(rounded, golden.samples, order, options, pool);
-    double error = 0;
-    double size = 0;
-    for (size_t i = 0; i < a.size(); ++i) {
-      for (size_t j = 0; j < a[i].size(); ++j) {
-        error += (a[i][j] - b[i][j]) * (a[i][j] - b[i][j]);
-        size += a[i][j] * a[i][j];
+    for (const DType dtype : {DType::bf16, DType::i8}) {
+      Encoder rounded(golden.config, dtype, isa, false);
+      load_weights(rounded, *weights, pool);
+      const auto b = run(rounded, golden.samples, order, options, pool);
+      double error = 0;
+      double size = 0;
+      for (size_t i = 0; i < a.size(); ++i) {
+        for (size_t j = 0; j < a[i].size(); ++j) {
+          error += (a[i][j] - b[i][j]) * (a[i][j] - b[i][j]);
+          size += a[i][j] * a[i][j];
+        }
       }
+      // Eight bits through a few layers of deliberately large weights.
+      EXPECT_LT(std::sqrt(error / size), 0.05) << isa_name(isa) << " " << dtype_name(dtype);
+      EXPECT_GT(error, 0) << dtype_name(dtype) << " gave fp32's bits: did it run?";
     }
-    // Eight bits of mantissa through a few layers of deliberately large weights.
-    EXPECT_LT(std::sqrt(error / size), 0.05) << isa_name(isa);
-    EXPECT_GT(error, 0) << "bf16 gave fp32's bits: did it run?";
   }
 }
 

@@ -31,4 +31,34 @@ void embed_and_normalize(const EmbeddingTables<Table>& tables, const EmbeddingId
                          int64_t tokens, const NormWeights& norm, Out* y, NormStatistics statistics,
                          ThreadPool& pool);
 
+/// A table of bytes: row i is scales[i] * rows[i].
+struct Int8Table {
+  const int8_t* rows = nullptr;
+  const float* scales = nullptr;
+};
+/// One in a single block: its bytes, filled up to whole cache lines, and its scales.
+constexpr int64_t int8_table_scales_at(int64_t rows, int64_t width) {
+  return (rows * width + 63) / 64 * 64;
+}
+constexpr size_t int8_table_bytes(int64_t rows, int64_t width) {
+  return static_cast<size_t>(int8_table_scales_at(rows, width)) +
+         static_cast<size_t>(rows) * sizeof(float);
+}
+inline Int8Table int8_table(const void* block, int64_t rows, int64_t width) {
+  const auto* bytes = static_cast<const int8_t*>(block);
+  return {bytes, reinterpret_cast<const float*>(bytes + int8_table_scales_at(rows, width))};
+}
+
+struct Int8Tables {
+  Int8Table word;
+  Int8Table type;      ///< rows null: none
+  Int8Table position;  ///< the same
+  int64_t width;
+};
+
+/// The same over tables of bytes. For float and bf16.
+template <typename Out>
+void embed_and_normalize(const Int8Tables& tables, const EmbeddingIds& ids, int64_t tokens,
+                         const NormWeights& norm, Out* y, ThreadPool& pool);
+
 }  // namespace hone::kernels

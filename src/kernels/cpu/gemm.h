@@ -60,7 +60,8 @@ struct GemmArgs {
   const void* a = nullptr;
   DType a_dtype = DType::f32;  ///< that of the weight; u8 where that is i8
   int64_t lda = 0;
-  const RowScale* a_scales = nullptr;  ///< [m], with a weight in i8 alone
+  const RowScale* a_scales = nullptr;  ///< [m], `lds` apart, with a weight in i8 alone
+  int64_t lds = 1;
   const PackedMatrix* b = nullptr;
   const void* bias = nullptr;  ///< [n], fp32 (f64 with a weight in f64), or null
   Activation activation = Activation::none;

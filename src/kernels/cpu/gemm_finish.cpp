@@ -32,13 +32,15 @@ class Int8Sums {
  public:
   Int8Sums(const GemmArgs& args, const GemmTile& tile)
       : sums_(static_cast<const int32_t*>(tile.sums)),
-        rows_(args.a_scales + tile.row),
+        rows_(args.a_scales + tile.row * args.lds),
+        lds_(args.lds),
         columns_(int8_columns(*args.b, tile.column / kPanel)) {}
 
   HWY_INLINE auto Row(int64_t r) const {
     constexpr hn::RebindToSigned<F32> di;
-    const auto zero = hn::Set(di, rows_[r].zero);
-    const VF32 scale = hn::Set(kF32, rows_[r].scale);
+    const RowScale& row = rows_[r * lds_];
+    const auto zero = hn::Set(di, row.zero);
+    const VF32 scale = hn::Set(kF32, row.scale);
     return [=, sums = sums_ + r * kPanel, columns = columns_](int64_t j) HWY_ATTR {
       const auto centred =
           hn::Sub(hn::Load(di, sums + j), hn::Mul(zero, hn::Load(di, columns.sums + j)));
@@ -50,6 +52,7 @@ class Int8Sums {
  private:
   const int32_t* sums_;
   const RowScale* rows_;
+  int64_t lds_;
   Int8Columns columns_;
 };
 

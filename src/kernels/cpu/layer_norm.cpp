@@ -7,6 +7,7 @@
 #include <hwy/foreach_target.h>
 
 #include "kernels/cpu/layer_norm-inl.h"
+#include "kernels/cpu/quantize-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace hone::kernels::HWY_NAMESPACE {
@@ -17,6 +18,17 @@ void LayerNormRows(const In* x, const Residual* residual, const NormWeights& nor
   for (int64_t i = begin; i < end; ++i) {
     const RowSum<In, Residual> row{x + i * width, residual ? residual + i * width : nullptr};
     NormalizeRow(row, width, norm, y + i * width, statistics, i);
+  }
+}
+
+template <typename T>
+void LayerNormQuantizedRows(const float* x, const T* residual, const NormWeights& norm,
+                            int64_t begin, int64_t end, T* y, const QuantizedRows& q) {
+  for (int64_t i = begin; i < end; ++i) {
+    const int64_t at = i * q.width;
+    const RowSum<float, T> row{x + at, residual ? residual + at : nullptr};
+    NormalizeRow(row, q.width, norm, y + at, {}, i);
+    QuantizeRow(y + at, q.width, q.row(i), &q.scale(i));
   }
 }
 
@@ -36,6 +48,19 @@ void layer_norm(const In* x, const Residual* residual, const NormWeights& norm, 
     kernel(x, residual, norm, begin, end, width, y, statistics);
   });
 }
+
+template <typename T>
+void layer_norm_quantized(const float* x, const T* residual, const NormWeights& norm, int64_t rows,
+                          T* y, const QuantizedRows& q, ThreadPool& pool) {
+  const auto kernel = HONE_TARGET_FUNCTION(LayerNormQuantizedRows<T>);
+  for_row_ranges(rows, q.width, pool,
+                 [&](int64_t begin, int64_t end) { kernel(x, residual, norm, begin, end, y, q); });
+}
+
+template void layer_norm_quantized(const float*, const float*, const NormWeights&, int64_t, float*,
+                                   const QuantizedRows&, ThreadPool&);
+template void layer_norm_quantized(const float*, const bf16*, const NormWeights&, int64_t, bf16*,
+                                   const QuantizedRows&, ThreadPool&);
 
 template void layer_norm(const float*, const float*, const NormWeights&, int64_t, int64_t, float*,
                          NormStatistics, ThreadPool&);

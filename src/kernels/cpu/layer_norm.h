@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "base/thread_pool.h"
+#include "kernels/cpu/quantize.h"
 #include "tensor/dtype.h"
 
 namespace hone::kernels {
@@ -30,5 +31,11 @@ struct NormStatistics {
 template <typename In, typename Residual, typename Out>
 void layer_norm(const In* x, const Residual* residual, const NormWeights& norm, int64_t rows,
                 int64_t width, Out* y, NormStatistics statistics, ThreadPool& pool);
+
+/// The same, and y once more as bytes, quantised from its stored form. x is fp32; residual and y
+/// have one type, float or bf16.
+template <typename T>
+void layer_norm_quantized(const float* x, const T* residual, const NormWeights& norm, int64_t rows,
+                          T* y, const QuantizedRows& q, ThreadPool& pool);
 
 }  // namespace hone::kernels

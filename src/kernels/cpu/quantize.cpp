@@ -6,16 +6,24 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/quantize.cpp"
 #include <hwy/foreach_target.h>
 
+#include <bit>
+
 #include "kernels/cpu/quantize-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace hone::kernels::HWY_NAMESPACE {
 
 template <typename T>
-void QuantizeRows(const T* x, int64_t begin, int64_t end, int64_t width, uint8_t* q,
-                  RowScale* scales) {
-  for (int64_t i = begin; i < end; ++i)
-    QuantizeRow(x + i * width, width, q + i * width, scales + i);
+void QuantizeRows(const T* x, int64_t begin, int64_t end, const QuantizedRows& q) {
+  for (int64_t i = begin; i < end; ++i) {
+    QuantizeRow(x + i * q.width, q.width, q.row(i), &q.scale(i));
+  }
+}
+
+/// Rounded up to 16 bits of precision.
+float ShortScale(float scale) {
+  const auto bits = std::bit_cast<uint32_t>(scale);
+  return std::bit_cast<float>((bits + 0xffu) & ~0xffu);
 }
 
 float QuantizeSymmetric(const float* row, int64_t width, int8_t* q) {
@@ -29,8 +37,8 @@ float QuantizeSymmetric(const float* row, int64_t width, int8_t* q) {
   if (i < width) largest = hn::Max(largest, hn::Abs(LoadPart(row + i, width - i)));
   constexpr float kLeast = 1e-30f;  // below it 1 / scale is not finite
   const float most = hn::GetLane(hn::MaxOfLanes(kF32, largest));
-  const float scale = most < kLeast ? 0.0f : most / 127.0f;
-  const VF32 inverse = hn::Set(kF32, most < kLeast ? 0.0f : 127.0f / most);
+  const float scale = most < kLeast ? 0.0f : ShortScale(most / 127.0f);
+  const VF32 inverse = hn::Set(kF32, most < kLeast ? 0.0f : 1.0f / scale);
   const auto bytes = [&](VF32 v)
                          HWY_ATTR { return hn::DemoteTo(d8, hn::NearestInt(hn::Mul(v, inverse))); };
   for (i = 0; i + lanes <= width; i += lanes) {
@@ -53,15 +61,14 @@ HWY_AFTER_NAMESPACE();
 namespace hone::kernels {
 
 template <typename T>
-void quantize_rows(const T* x, int64_t rows, int64_t width, uint8_t* q, RowScale* scales,
-                   ThreadPool& pool) {
+void quantize_rows(const T* x, int64_t rows, const QuantizedRows& q, ThreadPool& pool) {
   const auto kernel = HONE_TARGET_FUNCTION(QuantizeRows<T>);
-  for_row_ranges(rows, width, pool,
-                 [&](int64_t begin, int64_t end) { kernel(x, begin, end, width, q, scales); });
+  for_row_ranges(rows, q.width, pool,
+                 [&](int64_t begin, int64_t end) { kernel(x, begin, end, q); });
 }
 
-template void quantize_rows(const float*, int64_t, int64_t, uint8_t*, RowScale*, ThreadPool&);
-template void quantize_rows(const bf16*, int64_t, int64_t, uint8_t*, RowScale*, ThreadPool&);
+template void quantize_rows(const float*, int64_t, const QuantizedRows&, ThreadPool&);
+template void quantize_rows(const bf16*, int64_t, const QuantizedRows&, ThreadPool&);
 
 float quantize_symmetric(const float* row, int64_t width, int8_t* q) {
   return HONE_TARGET_FUNCTION(QuantizeSymmetric)(row, width, q);

@@ -1,7 +1,9 @@
 #include "kernels/cpu/layer_norm.h"
 
+#include "device/memory.h"
 #include "kernels/cpu/embedding.h"
 #include "kernels/cpu/kernel_test.h"
+#include "kernels/cpu/quantize.h"
 
 namespace hone::kernels {
 namespace {
@@ -120,6 +122,86 @@ TEST(LayerNormEdges, NoRowsAndLargeMean) {
     layer_norm<float, float, float>(x.data(), nullptr, norm.weights(), 1, 768, y.data(), {}, pool);
     expect_close(y, expected, 1e-3);
   });
+}
+
+template <typename T>
+class LayerNormQuantized : public testing::Test {};
+TYPED_TEST_SUITE(LayerNormQuantized, StorageTypes);
+
+TYPED_TEST(LayerNormQuantized, IsTheNormAndItsBytes) {
+  for (const int64_t width : {1, 20, 384, 767, 768}) {
+    for (const int64_t rows : {0, 1, 33}) {
+      const Norm norm(width);
+      const auto x = random_values<float>(rows * width, 1);
+      const auto residual = random_values<TypeParam>(rows * width, 2);
+      for_each_isa([&] {
+        ThreadPool pool(2);
+        for (const TypeParam* added : {static_cast<const TypeParam*>(nullptr), residual.data()}) {
+          std::vector<TypeParam> y(rows * width), expected(rows * width);
+          Buffer bytes(rows * quantized_stride(width)), expected_bytes(bytes.size());
+          const QuantizedRows q{bytes.as<uint8_t>(), width};
+          const QuantizedRows expected_q{expected_bytes.as<uint8_t>(), width};
+          layer_norm_quantized(x.data(), added, norm.weights(), rows, y.data(), q, pool);
+          layer_norm(x.data(), added, norm.weights(), rows, width, expected.data(), {}, pool);
+          quantize_rows(expected.data(), rows, expected_q, pool);
+          ASSERT_TRUE(same_bits(y.data(), expected.data(), rows * width));
+          for (int64_t i = 0; i < rows; ++i) {
+            ASSERT_TRUE(same_bits(q.row(i), expected_q.row(i), width));
+            ASSERT_TRUE(same_bits(&q.scale(i), &expected_q.scale(i), 1));
+          }
+        }
+      });
+    }
+  }
+}
+
+/// A table of bytes and what it stands for.
+struct ByteTable {
+  std::vector<float> exact;
+  std::vector<int8_t> bytes;
+  std::vector<float> scales;
+
+  ByteTable(int64_t rows, int64_t width, uint32_t seed)
+      : exact(random_values<float>(rows * width, seed)), bytes(rows * width) {
+    for (int64_t i = 0; i < rows; ++i) {
+      scales.push_back(
+          quantize_symmetric(exact.data() + i * width, width, bytes.data() + i * width));
+      for (int64_t j = i * width; j < (i + 1) * width; ++j) exact[j] = scales[i] * bytes[j];
+    }
+  }
+  Int8Table table() const { return {bytes.data(), scales.data()}; }
+};
+
+TEST(EmbeddingInt8, IsThatOfTheTablesItStandsFor) {
+  for (const int64_t width : {1, 20, 128, 384, 768}) {
+    const ByteTable words(50, width, 1), types(2, width, 2), positions(16, width, 3);
+    const std::vector<int32_t> ids = {3, 49, 0, 3, 17};
+    const std::vector<int32_t> type_ids = {0, 0, 1, 1, 0};
+    const std::vector<int32_t> position_ids = {2, 3, 15, 0, 1};
+    const Norm norm(width);
+    for (int tables = 0; tables < 6; ++tables) {  // no types, types of 0, types given; positions
+      const bool with_position = tables % 2;
+      const int type = tables / 2;
+      const EmbeddingIds which{ids.data(), type > 1 ? type_ids.data() : nullptr,
+                               with_position ? position_ids.data() : nullptr};
+      const EmbeddingTables<float> exact{words.exact.data(),
+                                         type > 0 ? types.exact.data() : nullptr,
+                                         with_position ? positions.exact.data() : nullptr, width};
+      Int8Tables from{words.table(), {}, {}, width};
+      if (type > 0) from.type = types.table();
+      if (with_position) from.position = positions.table();
+      for_each_isa([&] {
+        ThreadPool pool(2);
+        std::vector<float> wanted(ids.size() * width), y(wanted.size());
+        embed_and_normalize(exact, which, 5, norm.weights(), wanted.data(), {}, pool);
+        embed_and_normalize(from, which, 5, norm.weights(), y.data(), pool);
+        expect_close(y, std::vector<double>(wanted.begin(), wanted.end()), 1e-5);
+        std::vector<bf16> narrow(y.size());
+        embed_and_normalize(from, which, 5, norm.weights(), narrow.data(), pool);
+        for (size_t i = 0; i < y.size(); ++i) ASSERT_EQ(narrow[i].bits, to_bf16(y[i]).bits);
+      });
+    }
+  }
 }
 
 template <typename T>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "device/memory.h"
 #include "kernels/cpu/kernel_test.h"
 
 namespace hone::kernels {
@@ -12,12 +13,17 @@ constexpr int64_t kWidths[] = {1, 7, 8, 15, 16, 17, 31, 33, 384, 767, 768};
 
 template <typename T>
 struct Quantized {
-  std::vector<uint8_t> q;
+  std::vector<uint8_t> q;  // [rows, width]
   std::vector<RowScale> scales;
 
-  Quantized(const std::vector<T>& x, int64_t rows, int64_t width, ThreadPool& pool)
-      : q(x.size()), scales(rows) {
-    quantize_rows(x.data(), rows, width, q.data(), scales.data(), pool);
+  Quantized(const std::vector<T>& x, int64_t rows, int64_t width, ThreadPool& pool) {
+    Buffer memory(rows * quantized_stride(width));
+    const QuantizedRows out{memory.as<uint8_t>(), width};
+    quantize_rows(x.data(), rows, out, pool);
+    for (int64_t i = 0; i < rows; ++i) {
+      q.insert(q.end(), out.row(i), out.row(i) + width);
+      scales.push_back(out.scale(i));
+    }
   }
 };
 
@@ -110,6 +116,11 @@ TEST(QuantizeSymmetric, IsWithinHalfAStep) {
         most = std::max(most, std::abs(q[i]));
       }
       EXPECT_EQ(most, 127);
+      std::vector<float> back(width);
+      for (int64_t i = 0; i < width; ++i) back[i] = scale * q[i];
+      std::vector<int8_t> again(width);
+      ASSERT_EQ(quantize_symmetric(back.data(), width, again.data()), scale);
+      ASSERT_EQ(again, q);
     }
   });
 }

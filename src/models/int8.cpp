@@ -1,0 +1,41 @@
+#include "models/int8.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace hone::models {
+
+std::string layer_part(size_t layer) { return "layer." + std::to_string(layer); }
+
+std::vector<std::string> int8_parts(const EncoderConfig& config) {
+  std::vector<std::string> parts = {kEmbeddingsPart};
+  const int64_t groups = config.layer_groups > 0 ? config.layer_groups : config.layers;
+  for (int64_t layer = 0; layer < groups * config.layers_a_group; ++layer) {
+    parts.push_back(layer_part(static_cast<size_t>(layer)));
+  }
+  return parts;
+}
+
+Quantization read_quantization(const JsonFields& fields, const EncoderConfig& config) {
+  Quantization quantization;
+  if (!fields.has("quantization_config")) return quantization;
+  const JsonFields entry = fields.object("quantization_config");
+  if (entry.string("quant_method", std::string()) != kInt8Method) {
+    entry.fail_field("quant_method", std::string("expected ") + kInt8Method);
+  }
+  quantization.stored = true;
+  if (!entry.has("kept")) return quantization;
+  const Json& kept = entry.at("kept");
+  const std::vector<std::string> known = int8_parts(config);
+  if (!kept.is_array()) entry.fail_field("kept", "expected a list of parts");
+  for (const Json& part : kept) {
+    if (!part.is_string() || std::find(known.begin(), known.end(), part) == known.end()) {
+      entry.fail_field("kept", "expected embeddings or layers as layer.0");
+    }
+    quantization.kept.push_back(part);
+  }
+  return quantization;
+}
+
+}  // namespace hone::models
