@@ -42,7 +42,7 @@ bool Tape::needs_gradient(Value value) const {
 }
 
 void Tape::on_backward(Value output, std::function<void()> emit) {
-  entries_.push_back({output, std::move(emit)});
+  entries_.push_back({output, plan_.scope(), std::move(emit)});
   state(output).needs_gradient = true;
 }
 
@@ -108,6 +108,7 @@ void Tape::backward_to(size_t count) {
   while (entries_.size() > count) {
     const Entry entry = std::move(entries_.back());
     entries_.pop_back();
+    plan_.set_scope(entry.scope);
     if (gradient(entry.output)) entry.emit();
   }
 }

@@ -70,6 +70,7 @@ class Tape {
  private:
   struct Entry {
     Value output;
+    std::string scope;
     std::function<void()> emit;
   };
   struct State {

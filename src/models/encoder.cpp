@@ -164,6 +164,7 @@ EncoderInputs Encoder::declare_inputs(Plan& plan) {
 Value Encoder::run_layers(Tape& tape, Value x, const nn::Packing& packing, bool first_only,
                           size_t begin, size_t end) const {
   for (size_t depth = begin; depth < end; ++depth) {
+    tape.plan().set_scope("layer " + std::to_string(depth));
     const nn::TransformerLayer& layer = layers_[order_[depth]];
     const bool last = depth + 1 == order_.size();
     // Training's backward pass wants the last rows in the layer's own dtype.
@@ -179,6 +180,7 @@ Value Encoder::hidden(Tape& tape, const EncoderInputs& in, bool first_only,
                       const TrainingOptions& options) const {
   const DType dtype = options.dtype;
   const nn::Packing& packing = in.packing;
+  tape.plan().set_scope("embeddings");
   Value x = ops::embed_tokens(tape, {in.ids, in.positions, in.types}, embeddings_, dtype);
   x = ops::dropout(tape, x, packing.drop(config_.embedding_dropout, 0));
   if (projection_) {
@@ -205,6 +207,7 @@ Value Encoder::logits(Tape& tape, const EncoderInputs& in, const TrainingOptions
   const float p = config_.head_dropout;
   const DType wide = ops::wide_dtype(options.dtype);
   Value x = hidden(tape, in, true, options);
+  tape.plan().set_scope("head");
   if (family_.drops_before_head) x = ops::dropout(tape, x, in.packing.drop_read(p, site));
   x = head_->dense(tape, x, {.activation = family_.head_activation, .out = wide},
                    in.packing.drop_read(0, nn::lora_site(order_.size(), 1)));
@@ -243,6 +246,7 @@ TrainingStep Encoder::record_training(const ops::LossOptions& loss, std::vector<
   step.labels = step.plan.input(classes ? DType::i32 : step.logits.dtype, Axis::sequences,
                                 classes ? 1 : step.logits.width);
   step.scale = step.plan.input(DType::f64, Axis::one, 2);
+  step.plan.set_scope("loss");
   step.loss = ops::loss(tape, {step.logits, step.labels, step.scale}, loss);
   step.plan.keep(step.logits);
   const size_t after = step.plan.steps().size();

@@ -66,7 +66,9 @@ struct Embedding {
         op.train_rows<T>(frame, kept, apart ? nullptr : frame.data<T>(y));
       });
     };
-    plan.add({"embedding", reads(), {y, kept.xhat, kept.rstd}, run});
+    Step step{"embedding", reads(), {y, kept.xhat, kept.rstd}, run};
+    step.weight = weights.word;
+    plan.add(std::move(step));
     return apart ? norm_affine(plan, kept.xhat, weights.norm) : y;
   }
 

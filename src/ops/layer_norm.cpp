@@ -94,6 +94,7 @@ Value emit_train(Plan& plan, Value x, const NormParameters& norm, const LayerNor
   step.workspace = [width = x.width](const Extents&, int threads) {
     return kernels::layer_norm_train_workspace(width, threads);
   };
+  step.weight = norm.weight;
   plan.add(std::move(step));
   return apart ? norm_affine(plan, kept.xhat, norm) : y;
 }
@@ -139,6 +140,7 @@ NormInputGradients norm_backward(Tape& tape, Value dy, const NormalizedRows& row
   step.workspace = [xhat](const Extents& e, int) {
     return kernels::layer_norm_backward_workspace(e[xhat.rows], xhat.width);
   };
+  step.weight = norm.weight;
   plan.add(std::move(step));
   return out;
 }

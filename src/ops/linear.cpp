@@ -68,6 +68,7 @@ struct Linear {
       return kernels::gemm_workspace(op.shape(e[op.x.rows], &b), threads);
     };
     step.flops = [op = *this](const Extents& e) { return op.flops(e); };
+    step.weight = weight;
     plan.add(std::move(step));
   }
 
@@ -95,6 +96,7 @@ struct Linear {
       return kernels::gemm_weight_gradient_workspace(args_of(e[dy.rows]), threads);
     };
     step.flops = [op = *this](const Extents& e) { return op.flops(e); };
+    step.weight = weight;
     plan.add(std::move(step));
   }
 
@@ -128,6 +130,7 @@ struct Linear {
       return kernels::gemm_input_gradient_workspace(args_of(e[dy.rows], &w), threads);
     };
     step.flops = [op = *this](const Extents& e) { return op.flops(e); };
+    step.weight = weight;
     plan.add(std::move(step));
     return dx;
   }

@@ -1,5 +1,6 @@
 #include "optim/optimizer.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -49,6 +50,14 @@ Optimizer::Optimizer(nn::Parameters& parameters, std::vector<bool> trainable,
 float* Optimizer::part(Buffer& array, const Weight& weight) const {
   const auto slot = static_cast<size_t>(weight.slot);
   return array.size() > 0 && trainable_[slot] ? array.as<float>() + offsets_[slot] : nullptr;
+}
+
+bool Optimizer::gradient_is_finite(const Weight& weight) const {
+  const auto* gradient =
+      static_cast<const float*>(gradient_pointers_[static_cast<size_t>(weight.slot)]);
+  if (!gradient) return true;
+  return std::all_of(gradient, gradient + parameters_.elements(weight),
+                     [](float each) { return std::isfinite(each); });
 }
 
 void Optimizer::drop_gradients() {

@@ -39,6 +39,7 @@ class Optimizer {
 
   /// By slot, where a backward pass adds; null where a slot is frozen.
   const std::vector<void*>& gradients() const { return gradient_pointers_; }
+  bool gradient_is_finite(const Weight& weight) const;
   /// Sets the gradients to 0.
   void drop_gradients();
   /// Clips, updates, sets the gradients to 0, and makes the changed slots' shadows anew.

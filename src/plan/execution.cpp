@@ -1,6 +1,7 @@
 #include "plan/execution.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/clock.h"
 
@@ -83,6 +84,40 @@ void Execution::run_step(const Step& step) {
   for (const Value& value : step.writes) {
     if (value.dtype == plan_.written_dtype_) plan_.on_write_(frame_, value);
   }
+}
+
+namespace {
+
+template <typename T, typename Wide>
+bool all_finite(const T* data, int64_t count, Wide wide) {
+  return std::all_of(data, data + count, [&](T each) { return std::isfinite(wide(each)); });
+}
+
+}  // namespace
+
+bool Execution::is_finite(Value value) const {
+  const int64_t count = frame_.rows(value) * value.width;
+  const auto as_it_is = [](auto each) { return each; };
+  switch (held_in(value.dtype)) {
+    case DType::f32:
+      return all_finite(frame_.data<const float>(value), count, as_it_is);
+    case DType::f64:
+      return all_finite(frame_.data<const double>(value), count, as_it_is);
+    case DType::bf16:
+      return all_finite(frame_.data<const bf16>(value), count, [](bf16 x) { return to_float(x); });
+    default:
+      return true;
+  }
+}
+
+const Step* Execution::run_to_non_finite() {
+  for (const Step& step : plan_.steps_) {
+    run_step(step);
+    for (const Value& value : step.writes) {
+      if (!is_finite(value)) return &step;
+    }
+  }
+  return nullptr;
 }
 
 void Execution::run_timed(const Step& step) {

@@ -70,6 +70,9 @@ class Execution {
   void run();
   /// Steps [first, last) of the plan alone; a run in parts is the same as a whole one.
   void run(size_t first, size_t last);
+  /// Runs all steps, each followed by a look at what it wrote: the first that wrote infinity or
+  /// NaN, which ends the run; null where all is finite.
+  const Step* run_to_non_finite();
   template <typename T>
   const T* output(Value value) const {
     return frame_.data<const T>(value);
@@ -86,6 +89,7 @@ class Execution {
   MemoryPlan lay_out(const Extents& extents) const;
   size_t workspace_for(const Extents& extents) const;
   void run_step(const Step& step);
+  bool is_finite(Value value) const;
   void run_timed(const Step& step);
 
   const Plan& plan_;

@@ -37,6 +37,7 @@ void Plan::touch(const Step& step, int32_t index) {
 }
 
 void Plan::add(Step step) {
+  step.scope = scope_;
   touch(step, static_cast<int32_t>(steps_.size()));
   steps_.push_back(std::move(step));
 }

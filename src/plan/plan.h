@@ -1,6 +1,8 @@
 #pragma once
 
 #include <functional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "plan/value.h"
@@ -20,6 +22,8 @@ struct Step {
   std::function<size_t(const Extents&, int threads)> workspace = {};
   /// Multiply-adds count as two; empty means not worth counting.
   std::function<double(const Extents&)> flops = {};
+  Weight weight = {};      ///< the one it is about, for messages; may be absent
+  std::string scope = {};  ///< the plan's when it was added
 };
 
 /// A recorded list of steps over values; knows no op. Recording happens once, running many times
@@ -34,6 +38,9 @@ class Plan {
   /// Marks a temporary that is read after the run: its memory is not reused.
   void keep(Value value);
   void add(Step step);
+  /// Names, for messages, the part of the model that the steps from now on belong to ("layer 3").
+  void set_scope(std::string scope) { scope_ = std::move(scope); }
+  const std::string& scope() const { return scope_; }
   /// From then on `run` follows each step for each value of `dtype` that it wrote.
   void on_write(DType dtype, std::function<void(const Frame&, Value)> run);
   /// `copy` holds the bits of `original` once more: who reads it reads the original instead, and
@@ -62,6 +69,7 @@ class Plan {
 
   std::vector<Entry> entries_;
   std::vector<Step> steps_;
+  std::string scope_;
   DType written_dtype_ = DType::f32;
   std::function<void(const Frame&, Value)> on_write_;
 };

@@ -1,5 +1,7 @@
 #include "train/stepper.h"
 
+#include <algorithm>
+
 #include "base/clock.h"
 
 namespace hone::train {
@@ -8,6 +10,7 @@ Stepper::Stepper(models::Encoder& encoder, const ops::LossOptions& loss,
                  optim::Optimizer& optimizer, ThreadPool& pool,
                  const models::TrainingOptions& options)
     : parameters_(encoder.parameters()),
+      optimizer_(optimizer),
       pool_(pool),
       step_(encoder.record_training(loss, optimizer.trainable(), options)),
       execution_(step_.plan, weights(options.dtype), optimizer.gradients(), pool) {}
@@ -38,6 +41,30 @@ double Stepper::accumulate(const models::Batch& batch, const Labels& labels,
   execution_.run(step_.forward_steps, step_.plan.steps().size());
   backward_seconds_ += watch.seconds();
   return *execution_.output<double>(step_.loss);
+}
+
+std::string Stepper::first_non_finite() {
+  optimizer_.drop_gradients();
+  const Step* step = execution_.run_to_non_finite();
+  std::string found;
+  if (step) {
+    found = step->scope + ": " + step->name;
+    if (step->weight.present()) found += " of " + name_of(step->weight);
+    if (step >= &step_.plan.steps()[step_.forward_steps]) found += ", in the backward pass";
+  } else {
+    const auto bad = [&](const nn::Parameter& parameter) {
+      return !optimizer_.gradient_is_finite(parameter.weight);
+    };
+    const auto& list = parameters_.list();
+    const auto it = std::find_if(list.begin(), list.end(), bad);
+    if (it != list.end()) found = "the gradient of " + name_of(it->weight);
+  }
+  optimizer_.drop_gradients();
+  return found;
+}
+
+const std::string& Stepper::name_of(const Weight& weight) const {
+  return parameters_.list()[static_cast<size_t>(weight.slot)].tensors.front();
 }
 
 }  // namespace hone::train

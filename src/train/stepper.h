@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "models/batch.h"
@@ -37,6 +38,10 @@ class Stepper {
   double accumulate(const models::Batch& batch, const Labels& labels, const StepState& state);
   /// Of the last batch: fp32 [sequences, labels].
   const float* logits() const { return execution_.output<float>(step_.logits); }
+  /// After a loss or gradient norm that was not finite: runs the last batch once more, which must
+  /// still be there, and names the first place that is not finite ("layer 3: linear of
+  /// encoder.layer.3.output.dense.weight"); empty where all are. The gradients are 0 afterwards.
+  std::string first_non_finite();
   Execution& execution() { return execution_; }
   /// Spent in all, on the forward passes with the loss and on the backward passes.
   double forward_seconds() const { return forward_seconds_; }
@@ -46,7 +51,10 @@ class Stepper {
  private:
   std::span<const void* const> weights(DType dtype);
 
+  const std::string& name_of(const Weight& weight) const;
+
   nn::Parameters& parameters_;
+  optim::Optimizer& optimizer_;
   ThreadPool& pool_;
   models::TrainingStep step_;
   Execution execution_;
