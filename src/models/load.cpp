@@ -240,6 +240,11 @@ class Search {
 
 }  // namespace
 
+LoadReport preview_load(const Encoder& encoder, const io::Weights& weights,
+                        const LoadOptions& options) {
+  return Search(encoder, weights, options).report();
+}
+
 LoadReport load_weights(Encoder& encoder, const io::Weights& weights, ThreadPool& pool,
                         const LoadOptions& options) {
   Search search(encoder, weights, options);

@@ -35,6 +35,11 @@ struct LoadReport {
 LoadReport load_weights(Encoder& encoder, const io::Weights& weights, ThreadPool& pool,
                         const LoadOptions& options = {});
 
+/// What load_weights() would report, or its error about names and shapes, without reading a weight:
+/// what is to be trained, and the memory for it, can be known before.
+LoadReport preview_load(const Encoder& encoder, const io::Weights& weights,
+                        const LoadOptions& options = {});
+
 /// Today's name of a tensor that an old conversion called gamma or beta; other names as they are.
 std::string modern_name(const std::string& name);
 

@@ -197,6 +197,9 @@ TEST(LoraOptions, ANewPoolerGoesWithTheAdapter) {
   Encoder encoder = with_lora({});
   const LoadReport report = load_weights(encoder, *weights, pool, {.head_seed = 1});
   EXPECT_EQ(report.fresh.size(), 4u);
+  const LoadReport preview = preview_load(with_lora({}), *weights, {.head_seed = 1});
+  EXPECT_EQ(preview.fresh, report.fresh);
+  EXPECT_EQ(preview.added, report.added);
   const std::vector<bool> trainable = trainable_slots(encoder, "", report.added);
   EXPECT_EQ(trained(encoder, trainable).size(), 12u);
   const Scratch out;

@@ -191,6 +191,32 @@ TEST_P(LoraTraining, CheckpointedLayersGiveTheSameBits) {
   EXPECT_EQ(losses(2), straight);
 }
 
+TEST_P(LoraTraining, HalfPrecisionGivesTheGradientsRounded) {
+  struct First {
+    double loss;
+    double norm;
+  };
+  const auto first = [&](DType dtype) {
+    AdapterTraining training(GetParam(), chosen_isa());
+    Family& family = training.family;
+    Stepper stepper(*family.encoder, family.loss(), *training.optimizer, training.pool,
+                    {.dtype = dtype});
+    TrainingBatch batch = family.batch(1);  // in the first, one of RoBERTa's ReLUs flips
+    const double scale = batch.state.loss_scale = dtype == DType::f16 ? 1024 : 1;
+    const double loss = stepper.accumulate(batch.sequences, batch.labels, batch.state);
+    return First{loss, training.optimizer->step(1e-3, training.pool, scale).grad_norm};
+  };
+  const First exact = first(DType::f32);
+  const First coarse = first(DType::bf16);
+  const First half = first(DType::f16);
+  EXPECT_NEAR(coarse.loss, exact.loss, 2e-2 * exact.loss);
+  EXPECT_NEAR(coarse.norm, exact.norm, 5e-2 * exact.norm);
+  EXPECT_NEAR(half.loss, exact.loss, 2e-3 * exact.loss);
+  EXPECT_NEAR(half.norm, exact.norm, 5e-3 * exact.norm);
+  EXPECT_NE(coarse.loss, exact.loss);
+  EXPECT_NE(half.loss, exact.loss);
+}
+
 TEST_P(LoraTraining, DropsWhatTheAdaptersRead) {
   const auto loss = [&](double dropout, uint64_t seed) {
     AdapterTraining training(GetParam(), chosen_isa());
