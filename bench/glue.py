@@ -45,7 +45,10 @@ def run(task, seed, arguments):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise SystemExit(f"{task} seed {seed}: {done.stderr.strip()}")
-    return {"task": task, "seed": seed, **json.loads(done.stdout)}
+    result = json.loads(done.stdout)
+    kept = {name: value for name, value in result.items()
+            if name.startswith("eval_") or name in ("train_runtime", "train_loss", "waiting_share")}
+    return {"task": task, "seed": seed, **kept}
 
 
 def table(results, note):
