@@ -15,6 +15,21 @@ int64_t steps_of_epoch(const Options& options, const data::Sampler& sampler, int
   return (batches + options.batch.accumulation - 1) / options.batch.accumulation;
 }
 
+/// What the sum of a group's losses is divided by.
+double weight_of(const std::vector<data::PackedBatch>& group, int64_t size,
+                 const std::vector<float>& class_weights) {
+  double sum = 0;
+  for (int64_t i = 0; i < size; ++i) {
+    const data::PackedBatch& batch = group[static_cast<size_t>(i)];
+    if (class_weights.empty()) {
+      sum += static_cast<double>(batch.size());
+    } else {
+      for (const int64_t label : batch.classes) sum += class_weights[static_cast<size_t>(label)];
+    }
+  }
+  return sum;
+}
+
 }  // namespace
 
 Course plan_course(const Options& options, const data::Sampler& sampler) {
@@ -73,21 +88,6 @@ bool Loop::load_group() {
   return group_size_ > 0;
 }
 
-/// What the sum of a group's losses is divided by.
-static double weight_of(const std::vector<data::PackedBatch>& group, int64_t size,
-                        const std::vector<float>& class_weights) {
-  double sum = 0;
-  for (int64_t i = 0; i < size; ++i) {
-    const data::PackedBatch& batch = group[static_cast<size_t>(i)];
-    if (class_weights.empty()) {
-      sum += static_cast<double>(batch.size());
-    } else {
-      for (const int64_t label : batch.classes) sum += class_weights[static_cast<size_t>(label)];
-    }
-  }
-  return sum;
-}
-
 double Loop::run_group() {
   const StepState state{.seed = parts_.options.seed,
                         .step = state_.step,
@@ -107,7 +107,9 @@ double Loop::run_group() {
     }
     labels_.classes.assign(packed.classes.begin(), packed.classes.end());
     labels_.targets = packed.targets;
-    loss += stepper_.accumulate(batch_, labels_, state);
+    const double share = stepper_.accumulate(batch_, labels_, state);
+    if (!std::isfinite(share) && !scaled()) diverged("the loss");
+    loss += share;
     rates_.flops += stepper_.flops(batch_.extents());
     rates_.samples += packed.size();
     rates_.tokens += packed.tokens();
@@ -121,26 +123,20 @@ double Loop::run_group() {
 
 void Loop::step() {
   const double loss = run_group();
-  if (!std::isfinite(loss)) diverged("the loss");
   const double rate = parts_.options.learning_rate * course_.schedule.factor(state_.step);
   optim::StepReport report;
   {
     const StageTimer timer(parts_.summary.stages, Stage::optimizer);
     report = optimizer_.step(rate, parts_.pool, scale());
   }
-  if (scaled()) {
-    if (report.skipped) {
-      parts_.observer.warn(
-          fmt::format("step {}: a gradient is too large for fp16 at loss scale "
-                      "{}; nothing is changed, the scale is halved",
-                      state_.step + 1, scale()));
-    }
-    state_.scaler.update(report.skipped);
-    if (scale() < 1) diverged("a gradient");
-  } else if (report.skipped) {
-    diverged("a gradient");
+  if (report.skipped) {
+    if (!scaled() || scale() < 2) diverged("a gradient");
+    parts_.observer.warn(fmt::format(
+        "step {}: too large for fp16 at loss scale {}: {}; nothing is changed, the scale is halved",
+        state_.step + 1, scale(), stepper_.first_non_finite()));
   }
-  finish_step(loss, report, rate);
+  if (scaled()) state_.scaler.update(report.skipped);
+  finish_step(std::isfinite(loss) ? loss : last_loss_, report, rate);
 }
 
 bool Loop::scaled() const { return parts_.options.step.dtype == DType::f16; }
@@ -209,9 +205,10 @@ double Loop::epoch() const {
          static_cast<double>(state_.position.index) / static_cast<double>(parts_.sampler.size());
 }
 
-void Loop::diverged(const std::string& what) const {
+void Loop::diverged(const std::string& what) {
   const std::string& last = parts_.summary.last_checkpoint;
-  fail(ErrorKind::failed, "step {}: {} is not a finite number; {}", state_.step + 1, what,
+  fail(ErrorKind::failed, "step {}: {} is not a finite number, first in {}; {}", state_.step + 1,
+       what, stepper_.first_non_finite(),
        last.empty() ? "no checkpoint was written" : "the last good checkpoint is " + last);
 }
 

@@ -81,7 +81,7 @@ class Loop {
   bool out_of_patience() const;
   void show_progress(double rate);
   double epoch() const;
-  [[noreturn]] void diverged(const std::string& what) const;
+  [[noreturn]] void diverged(const std::string& what);
 
   Parts parts_;
   Course course_;

@@ -51,7 +51,7 @@ Json built_in_config(int64_t vocabulary) {
 
 }  // namespace
 
-Trainee::Trainee(const Options& options, const Corpus& corpus) : freeze_(options.model.freeze) {
+Trainee::Trainee(const Options& options, const Corpus& corpus) {
   if (!options.model.model.empty()) {
     open_folder(options);
   } else if (!options.model.config.empty()) {
@@ -73,7 +73,15 @@ Trainee::Trainee(const Options& options, const Corpus& corpus) : freeze_(options
   }
   encoder_ = std::make_unique<models::Encoder>(folder_.config, DType::f32, chosen_isa(), true,
                                                std::move(lora));
-  trainable_ = models::trainable_slots(*encoder_, freeze_);
+  std::vector<bool> added;
+  if (weights_from_) {
+    const auto adapter = models::open_adapter(folder_);
+    const auto weights = io::Weights::open(*weights_from_);
+    added = models::preview_load(*encoder_, *weights,
+                                 {.head_seed = options.seed, .adapter = adapter.get()})
+                .added;
+  }
+  trainable_ = models::trainable_slots(*encoder_, options.model.freeze, added);
 }
 
 void Trainee::open_folder(const Options& options) {
@@ -122,7 +130,6 @@ Trainee::Report Trainee::load(uint64_t seed, ThreadPool& pool) {
   }
   const auto adapter = models::open_adapter(folder_);
   models::LoadReport report = fill(adapter.get(), seed, pool);
-  trainable_ = models::trainable_slots(*encoder_, freeze_, report.added);
   return {std::move(report.fresh), std::move(report.unexpected)};
 }
 

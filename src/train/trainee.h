@@ -28,8 +28,7 @@ class Trainee {
   const data::Hash128& tokenizer_hash() const { return tokenizer_hash_; }
   int64_t max_length() const { return max_length_; }
   bool from_scratch() const { return !weights_from_; }
-  /// By slot, what training changes. Of adapters only known after load(): a head that the
-  /// checkpoint lacks is trained with them.
+  /// By slot, what training changes.
   const std::vector<bool>& trainable() const { return trainable_; }
   /// What the model is, for people and for checkpoints: the folder, the config, "built-in".
   const std::string& origin() const { return origin_; }
@@ -63,7 +62,6 @@ class Trainee {
   std::optional<text::Tokenizer> tokenizer_;
   data::Hash128 tokenizer_hash_{};
   int64_t max_length_ = 0;
-  std::string freeze_;
   std::unique_ptr<models::Encoder> encoder_;
   std::vector<bool> trainable_;
 };

@@ -196,6 +196,7 @@ TEST_F(Run, EndsAtALossThatIsNoNumberAndNamesTheCheckpoint) {
     EXPECT_EQ(error.kind(), ErrorKind::failed);
     const std::string text = error.what();
     EXPECT_NE(text.find("not a finite number"), std::string::npos) << text;
+    EXPECT_NE(text.find("first in layer "), std::string::npos) << text;
     EXPECT_NE(text.find("checkpoint-"), std::string::npos) << text;
   }
 }
