@@ -61,7 +61,7 @@ int answer_records(const CommonOptions& common, const AnsweringOptions& options,
                    infer::SessionOptions settings, data::RecordStream& records,
                    const WriteAnswer& write) {
   Output output(options.output);
-  settings.dtype = common.dtype;
+  settings.dtype = common.wanted_dtype();
   settings.threads = common.threads;
   settings.max_length = options.max_length;
   infer::Session session(options.model, settings);

@@ -169,18 +169,21 @@ void Arguments::take_device(const std::string& device) const {
 }
 
 void Arguments::take_dtype(const std::string& dtype) {
+  common_.dtype_given = true;
   if (dtype == "fp32" || dtype == "float32") {
     common_.dtype = DType::f32;
   } else if (dtype == "bf16" || dtype == "bfloat16") {
     common_.dtype = DType::bf16;
   } else if (allow_fp16_ && (dtype == "fp16" || dtype == "float16")) {
     common_.dtype = DType::f16;
-  } else if (dtype == "fp16" || dtype == "int8") {
-    fail(ErrorKind::unsupported, "--dtype: {} is not there yet on the CPU; use {}", quote(dtype),
-         allow_fp16_ ? "fp32, bf16 or fp16" : "fp32 or bf16");
+  } else if (dtype == "int8") {
+    common_.dtype = DType::i8;
+  } else if (dtype == "fp16" || dtype == "float16") {
+    fail(ErrorKind::unsupported, "--dtype: {} is not there on the CPU; use fp32, bf16 or int8",
+         quote(dtype));
   } else {
     fail(ErrorKind::usage, "--dtype: expected {}, got {}",
-         allow_fp16_ ? "fp32, bf16 or fp16" : "fp32 or bf16", quote(dtype));
+         allow_fp16_ ? "fp32, bf16, fp16 or int8" : "fp32, bf16 or int8", quote(dtype));
   }
 }
 
@@ -189,7 +192,7 @@ void Arguments::declare_common() {
       "--device", "NAME", [this](const std::string& name) { take_device(name); }, "auto or cpu");
   app_->add(
       "--dtype", "TYPE", [this](const std::string& name) { take_dtype(name); },
-      allow_fp16_ ? "fp32, bf16 or fp16" : "fp32 (default) or bf16");
+      allow_fp16_ ? "fp32, bf16, fp16 or int8" : "fp32 (default), bf16 or int8");
   app_->add(
       "--threads", "N",
       [this](const std::string& given) {

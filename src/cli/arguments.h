@@ -14,9 +14,15 @@ namespace hone::cli {
 /// What every subcommand takes.
 struct CommonOptions {
   DType dtype = DType::f32;
+  bool dtype_given = false;
   int threads = 0;  ///< 0: the cores that the process may use
   bool json = false;
   bool quiet = false;
+
+  /// Absent: what the model folder is stored in.
+  std::optional<DType> wanted_dtype() const {
+    return dtype_given ? std::optional(dtype) : std::nullopt;
+  }
 };
 
 /// The options of one subcommand. Dash and underscore are alike in every name; an unknown name is

@@ -147,7 +147,7 @@ int eval(const Words& words) {
   const data::Task* task = task_of(options);
   const std::vector<Part> parts = open_parts(options, task);
   infer::SessionOptions settings;
-  settings.dtype = common.dtype;
+  settings.dtype = common.wanted_dtype();
   settings.threads = common.threads;
   settings.max_length = options.max_length;
   infer::Session session(options.model, settings);
@@ -164,7 +164,8 @@ int eval(const Words& words) {
     how.progress = [&](int64_t samples) { progress.update(samples); };
     const infer::Evaluation result = infer::evaluate(session, *part.records, how);
     if (result.samples == 0) fail(ErrorKind::bad_file, "{}: {}: no samples", part.task, part.split);
-    print(common.json ? json_of(part, result, common.dtype) : text_of(part, result, common.dtype));
+    const DType dtype = session.encoder().dtype();
+    print(common.json ? json_of(part, result, dtype) : text_of(part, result, dtype));
   }
   warn_unexpected(common.quiet, session);
   return kDone;

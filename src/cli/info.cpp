@@ -30,7 +30,7 @@ OrderedJson build_facts() {
   return {{"compiler", compiler},
           {"optimized", optimized},
           {"backends", {"cpu"}},
-          {"dtypes", {"fp32", "bf16"}},
+          {"dtypes", {"fp32", "bf16", "int8"}},
           {"weights", {"safetensors", "pytorch_model.bin", ".pth"}}};
 }
 
@@ -77,7 +77,7 @@ std::string tokenizer_kind(const std::string& folder) {
 }
 
 OrderedJson model_json(const std::string& model, const CommonOptions& common) {
-  const infer::ModelFacts facts = infer::model_facts(model, common.dtype, common.threads);
+  const infer::ModelFacts facts = infer::model_facts(model, common.wanted_dtype(), common.threads);
   const models::EncoderConfig& config = facts.folder.config;
   const auto tokenizer = text::Tokenizer::load(facts.folder.path, config.model_type);
   OrderedJson json = {{"path", facts.folder.path},
@@ -86,7 +86,7 @@ OrderedJson model_json(const std::string& model, const CommonOptions& common) {
                       {"hidden_size", config.hidden_size},
                       {"parameters", facts.parameters},
                       {"bytes_by_dtype", facts.stored_bytes},
-                      {"dtype", dtype_name(common.dtype)},
+                      {"dtype", dtype_name(facts.dtype)},
                       {"packed_bytes", facts.packed_bytes},
                       {"max_length", facts.max_length},
                       {"forward_bytes", facts.forward_bytes},
