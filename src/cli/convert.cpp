@@ -1,16 +1,21 @@
 #include "models/convert.h"
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <array>
 #include <charconv>
 #include <cmath>
 
 #include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/eval_data.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
+#include "cli/progress.h"
+#include "infer/choose_int8.h"
 #include "io/folder.h"
 
 namespace hone::cli {
@@ -44,41 +49,134 @@ uint64_t parse_bytes(const std::string& given) {
        quote(given));
 }
 
+struct ConvertWords {
+  std::string model;
+  std::string output;
+  std::string shard = "5GB";
+  std::string format = "safetensors";
+  EvalData data;
+  double max_drop = 0.5;
+  bool mixed = false;
+  int64_t max_length = 0;
+  int64_t max_samples = -1;
+};
+
+void declare(Arguments& arguments, ConvertWords& options) {
+  arguments.text("--model,--model_name_or_path", "DIR", options.model,
+                 "model folder, or name in the local cache");
+  arguments.text("--output,--output_dir", "DIR", options.output,
+                 "new folder; appears complete or not at all");
+  arguments.text("--max-shard-size", "SIZE", options.shard, "most bytes of a file; default 5GB");
+  arguments.text("--format", "NAME", options.format, "safetensors (default)");
+  arguments.real("--max-drop", 0, 100, options.max_drop,
+                 "int8: points it may cost on the data; default 0.5");
+  arguments.flag("--mixed", options.mixed, "int8: spare the parts that cost too much");
+  declare(arguments, options.data);
+  arguments.integer("--max_seq_length", 1, 1 << 20, options.max_length,
+                    "most tokens of a text; default: the model's");
+  arguments.integer("--max_eval_samples", 1, int64_t{1} << 40, options.max_samples, "default: all");
+  arguments.allow_fp16();
+  arguments.example("hone convert --model A --output B --dtype int8 --validation_file F");
+}
+
+/// Measures the model in fp32 and in int8; too large a drop is an error.
+infer::Int8Choice measure_int8(const ConvertWords& options, const CommonOptions& common) {
+  if (!options.data.given()) {
+    fail(ErrorKind::usage,
+         "--dtype: 'int8' is measured on data; name it by --task_name and --data, or by "
+         "--validation_file");
+  }
+  const data::Task* task = task_of(options.data);
+  infer::Int8Options how;
+  how.max_drop = options.max_drop;
+  how.mixed = options.mixed;
+  how.threads = common.threads;
+  how.max_length = options.max_length;
+  how.evaluate.max_samples = options.max_samples;
+  how.evaluate.batch_size = 256;
+  if (task) {
+    how.evaluate.task_labels = task->labels;
+    how.evaluate.metrics = task->metrics;
+  }
+  how.open = [&] {
+    std::vector<std::unique_ptr<data::RecordStream>> streams;
+    for (EvalPart& part : open_parts(options.data, task))
+      streams.push_back(std::move(part.records));
+    return streams;
+  };
+  Progress progress("hone convert", "samples", common.quiet);
+  how.evaluate.progress = [&](int64_t samples) { progress.update(samples); };
+  const infer::Int8Choice choice = infer::choose_int8(options.model, how);
+  if (choice.drop() > options.max_drop) {
+    fail(ErrorKind::failed,
+         "{}: {} falls from {:.4f} in fp32 to {:.4f} in int8{}, {:.2f} points; --max-drop allows "
+         "{:.2f}{}",
+         options.model, choice.metric, choice.before, choice.after,
+         choice.kept.empty() ? "" : " with every part kept", choice.drop(), options.max_drop,
+         options.mixed ? "" : "; --mixed keeps the parts that cost most");
+  }
+  return choice;
+}
+
+Json json_of(const infer::Int8Choice& choice) {
+  Json costs = Json::object();
+  for (const auto& [part, cost] : choice.costs) costs[part] = cost;
+  return {{"metric", choice.metric}, {"samples", choice.samples}, {"before", choice.before},
+          {"after", choice.after},   {"drop", choice.drop()},     {"costs", costs}};
+}
+
+std::string text_of(const infer::Int8Choice& choice) {
+  std::string out =
+      fmt::format("{} over {} samples: {:.4f} in fp32, {:.4f} in int8 ({:.2f} points lost)\n",
+                  choice.metric, choice.samples, choice.before, choice.after, choice.drop());
+  for (const auto& [part, cost] : choice.costs) {
+    out += fmt::format("  {:<14}{:6.2f} points lost by its cut alone\n", part, cost);
+  }
+  if (!choice.kept.empty()) {
+    out += fmt::format("kept in higher precision: {}\n", fmt::join(choice.kept, ", "));
+  }
+  return out;
+}
+
 }  // namespace
 
 int convert(const Words& words) {
   Arguments arguments("convert",
                       "Writes a model folder with safetensors weights in another dtype.");
-  std::string model;
-  std::string output;
-  std::string shard = "5GB";
-  std::string format = "safetensors";
-  arguments.text("--model,--model_name_or_path", "DIR", model,
-                 "model folder, or name in the local cache");
-  arguments.text("--output", "DIR", output, "new folder; appears complete or not at all");
-  arguments.text("--max-shard-size", "SIZE", shard, "most bytes of a file; default 5GB");
-  arguments.text("--format", "NAME", format, "safetensors (default)");
-  arguments.allow_fp16();
-  arguments.example("hone convert --model DIR --output DIR-bf16 --dtype bf16");
+  ConvertWords given;
+  declare(arguments, given);
   std::string answer;
   if (!arguments.parse(words, answer)) {
     print(answer);
     return kDone;
   }
-  require_model(model);
-  if (output.empty()) fail(ErrorKind::usage, "--output: missing; the folder to write");
-  if (format != "safetensors") {
-    fail(ErrorKind::unsupported, "--format: expected safetensors, got {}", quote(format));
+  const CommonOptions& common = arguments.common();
+  require_model(given.model);
+  if (given.output.empty()) fail(ErrorKind::usage, "--output: missing; the folder to write");
+  if (given.format != "safetensors") {
+    fail(ErrorKind::unsupported, "--format: expected safetensors, got {}", quote(given.format));
   }
   models::ConvertOptions options;
-  options.dtype = arguments.common().dtype;
-  options.max_shard_bytes = parse_bytes(shard);
-  const models::Converted done = models::convert_folder(io::resolve_model(model), output, options);
-  if (arguments.common().json) {
-    print(fmt::format("{{\"tensors\":{},\"bytes\":{},\"dtype\":\"{}\"}}\n", done.tensors,
-                      done.bytes, dtype_name(options.dtype)));
-  } else if (!arguments.common().quiet) {
-    print(fmt::format("{}: {} tensors, {:.1f} MB as {}\n", output, done.tensors,
+  options.dtype = common.dtype;
+  options.max_shard_bytes = parse_bytes(given.shard);
+  Json result = Json::object();
+  if (options.dtype == DType::i8) {
+    { const OutputFolder possible(given.output); }  // said before the long work
+    const infer::Int8Choice choice = measure_int8(given, common);
+    options.kept = choice.kept;
+    options.measured = json_of(choice);
+    result = options.measured;
+    result["kept"] = choice.kept;
+    if (!common.json && !common.quiet) print(text_of(choice));
+  }
+  const models::Converted done =
+      models::convert_folder(io::resolve_model(given.model), given.output, options);
+  result.update(
+      {{"tensors", done.tensors}, {"bytes", done.bytes}, {"dtype", dtype_name(options.dtype)}});
+  if (common.json) {
+    print(result.dump() + "\n");
+  } else if (!common.quiet) {
+    print(fmt::format("{}: {} tensors, {:.1f} MB as {}\n", given.output, done.tensors,
                       static_cast<double>(done.bytes) / 1e6, dtype_name(options.dtype)));
   }
   return kDone;

@@ -5,10 +5,10 @@
 #include "base/json_text.h"
 #include "cli/answering.h"
 #include "cli/commands.h"
+#include "cli/eval_data.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
 #include "cli/progress.h"
-#include "data/tasks.h"
 #include "device/memory.h"
 #include "infer/evaluate.h"
 
@@ -19,34 +19,17 @@ constexpr int64_t kMost = int64_t{1} << 40;
 
 struct EvalOptions {
   std::string model;
-  std::string task;
-  std::string data;
-  std::string test_file;
-  std::string validation_file;
-  std::string split;
+  EvalData data;
   int64_t max_length = 0;
   int64_t batch_size = 8;
   int64_t max_samples = -1;
   bool no_truncate = false;
 };
 
-/// One set to be evaluated.
-struct Part {
-  std::string task;  ///< the task, or the file
-  std::string split;
-  std::unique_ptr<data::RecordStream> records;
-};
-
 void declare(Arguments& arguments, EvalOptions& options) {
   arguments.text("--model,--model_name_or_path", "DIR", options.model,
                  "model folder, or name in the local cache");
-  arguments.text("--task_name", "TASK", options.task,
-                 "cola mnli mrpc qnli qqp rte sst2 stsb wnli\nsst5 trec6 trec50 subj imdb");
-  arguments.text("--data", "DIR", options.data, "the task's folder, or one in GLUE's layout");
-  arguments.text("--split", "NAME", options.split, "default: validation; of mnli both");
-  arguments.text("--validation_file", "FILE", options.validation_file,
-                 "own file: a label column, one or two texts");
-  arguments.text("--test_file", "FILE", options.test_file, "the same");
+  declare(arguments, options.data);
   arguments.integer("--max_seq_length", 1, 1 << 20, options.max_length,
                     "most tokens of a text; default: the model's");
   arguments.flag("--no-truncate", options.no_truncate, "refuse longer texts instead of cutting");
@@ -63,38 +46,7 @@ int64_t grouped(int64_t batch_size) {
   return (kEnough + batch_size - 1) / batch_size * batch_size;
 }
 
-const data::Task* task_of(const EvalOptions& options) {
-  if (options.task.empty()) return nullptr;
-  if (const data::Task* task = data::find_task(options.task)) return task;
-  std::vector<std::string> known;
-  for (const data::Task& task : data::all_tasks()) known.push_back(task.name);
-  fail(ErrorKind::usage, "--task_name: expected one of {}, got {}", fmt::join(known, ", "),
-       quote(options.task));
-}
-
-/// All are opened before the model is loaded, so that a wrong path is told at once.
-std::vector<Part> open_parts(const EvalOptions& options, const data::Task* task) {
-  std::vector<Part> parts;
-  const auto add_file = [&](const std::string& file, const char* split) {
-    if (file.empty()) return;
-    parts.push_back({task ? task->name : file, split, data::open_records(file, {{}, true})});
-  };
-  add_file(options.validation_file, "validation");
-  add_file(options.test_file, "test");
-  if (!parts.empty()) return parts;
-  if (!task) fail(ErrorKind::usage, "eval: expected --task_name, --validation_file or --test_file");
-  if (options.data.empty() && task->layout != data::TaskLayout::reviews) {
-    fail(ErrorKind::usage, "--data: missing; the folder that has {}'s files", task->name);
-  }
-  const std::vector<std::string> splits =
-      options.split.empty() ? data::evaluation_splits(*task) : std::vector{options.split};
-  for (const std::string& split : splits) {
-    parts.push_back({task->name, split, data::open_task(*task, options.data, split)});
-  }
-  return parts;
-}
-
-std::string json_of(const Part& part, const infer::Evaluation& result, DType dtype) {
+std::string json_of(const EvalPart& part, const infer::Evaluation& result, DType dtype) {
   std::string out = "{\"task\":";
   append_json(out, std::string_view(part.task));
   out += ",\"split\":";
@@ -118,7 +70,7 @@ std::string json_of(const Part& part, const infer::Evaluation& result, DType dty
                    result.tokens, result.truncated, peak_resident_bytes(), dtype_name(dtype));
 }
 
-std::string text_of(const Part& part, const infer::Evaluation& result, DType dtype) {
+std::string text_of(const EvalPart& part, const infer::Evaluation& result, DType dtype) {
   std::string out = fmt::format("{} {}: {} samples, {} tokens, {} truncated\n", part.task,
                                 part.split, result.samples, result.tokens, result.truncated);
   for (const auto& [name, value] : result.metrics)
@@ -144,14 +96,14 @@ int eval(const Words& words) {
   }
   const CommonOptions& common = arguments.common();
   require_model(options.model);
-  const data::Task* task = task_of(options);
-  const std::vector<Part> parts = open_parts(options, task);
+  const data::Task* task = task_of(options.data);
+  const std::vector<EvalPart> parts = open_parts(options.data, task);
   infer::SessionOptions settings;
   settings.dtype = common.wanted_dtype();
   settings.threads = common.threads;
   settings.max_length = options.max_length;
   infer::Session session(options.model, settings);
-  for (const Part& part : parts) {
+  for (const EvalPart& part : parts) {
     Progress progress("hone eval " + part.task, "samples", common.quiet);
     infer::EvaluateOptions how;
     if (task) {

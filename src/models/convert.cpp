@@ -1,23 +1,21 @@
 #include "models/convert.h"
 
-#include <algorithm>
 #include <filesystem>
-#include <set>
+#include <map>
 #include <vector>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "io/safetensors_writer.h"
 #include "io/weights.h"
+#include "models/convert_tensors.h"
 #include "models/folder.h"
-#include "models/load.h"
+#include "models/int8.h"
 
 namespace hone::models {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr int64_t kPieceFloats = 1 << 18;
 
 bool holds_weights(const std::string& name) {
   return name.ends_with(".safetensors") || name.ends_with(".bin") || name.ends_with(".pth") ||
@@ -39,49 +37,37 @@ void copy_rest(const fs::path& from, const fs::path& to) {
   }
 }
 
-void write_config(Json config, DType dtype, const std::string& path) {
-  const char* name = dtype == DType::f32 ? "float32" : dtype == DType::f16 ? "float16" : "bfloat16";
+void write_config(Json config, const ConvertOptions& options, const std::string& path) {
+  const bool halves = options.dtype == DType::f16 || options.dtype == DType::bf16;
+  const char* name = !halves ? "float32" : options.dtype == DType::f16 ? "float16" : "bfloat16";
   // transformers renamed the field in version 4.56; both are read there.
   for (const char* field : {"torch_dtype", "dtype"}) {
     if (config.contains(field)) config[field] = name;
+  }
+  config.erase("quantization_config");
+  if (options.dtype == DType::i8) {
+    config["quantization_config"] = int8_entry(options.kept, options.measured);
   }
   OutputFile file(path);
   file.write(config.dump(2) + "\n");
   file.commit();
 }
 
-Converted write_weights(const io::Weights& weights, const std::string& to,
-                        const ConvertOptions& options) {
+Converted write_weights(const io::Weights& weights, std::vector<WrittenTensor> tensors,
+                        const std::string& to, uint64_t max_shard_bytes) {
   std::vector<io::TensorSpec> specs;
-  std::vector<std::pair<std::string, const io::TensorInfo*>> sources;
-  for (const io::TensorInfo& tensor : weights.tensors()) {
-    const std::string name = modern_name(tensor.name);
-    const DType dtype = is_floating(tensor.dtype) ? options.dtype : tensor.dtype;
-    specs.push_back({name, dtype, tensor.shape});
-    sources.emplace_back(name, &tensor);
+  std::map<std::string, const WrittenTensor*> by_name;
+  for (const WrittenTensor& tensor : tensors) {
+    specs.push_back(tensor.spec);
+    by_name.emplace(tensor.spec.name, &tensor);
   }
-  std::sort(sources.begin(), sources.end());
-  io::WeightsWriter writer(to, std::move(specs), options.max_shard_bytes);
+  io::WeightsWriter writer(to, std::move(specs), max_shard_bytes);
   Converted converted;
-  std::vector<float> piece(kPieceFloats);
   for (const io::TensorSpec& spec : writer.tensors()) {
-    const auto source = std::lower_bound(
-        sources.begin(), sources.end(), spec.name,
-        [](const auto& pair, const std::string& name) { return pair.first < name; });
-    const io::TensorInfo& tensor = *source->second;
-    for (int64_t first = 0; first < tensor.elements; first += kPieceFloats) {
-      const int64_t count = std::min(kPieceFloats, tensor.elements - first);
-      if (is_floating(tensor.dtype)) {
-        weights.read(tensor, first, count, piece.data());
-        writer.write(piece.data(), count);
-      } else {
-        std::vector<std::byte> raw(static_cast<size_t>(count) * dtype_size(tensor.dtype));
-        weights.read_raw(tensor, first, count, raw.data());
-        writer.write_raw(raw.data(), count);
-      }
-    }
+    const WrittenTensor& tensor = *by_name.at(spec.name);
+    write_tensor(weights, tensor, writer);
     ++converted.tensors;
-    converted.bytes += static_cast<uint64_t>(tensor.elements) * dtype_size(spec.dtype);
+    converted.bytes += static_cast<uint64_t>(elements_of(spec)) * dtype_size(spec.dtype);
   }
   writer.commit();
   return converted;
@@ -101,8 +87,9 @@ Converted convert_folder(const std::string& folder, const std::string& to,
     copy_rest(folder, out.partial());
     const fs::path relative = fs::relative(model.path, folder);
     const std::string place = (fs::path(out.partial()) / relative).string();
-    write_config(model.config_json, options.dtype, place + "/config.json");
-    const Converted converted = write_weights(*weights, place, options);
+    write_config(model.config_json, options, place + "/config.json");
+    const Converted converted = write_weights(
+        *weights, written_tensors(model.config, *weights, options), place, options.max_shard_bytes);
     out.commit();
     return converted;
   } catch (const fs::filesystem_error& e) {

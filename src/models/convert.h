@@ -2,14 +2,20 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "base/json.h"
 #include "tensor/dtype.h"
 
 namespace hone::models {
 
 struct ConvertOptions {
-  DType dtype = DType::f32;      ///< of every floating tensor
-  uint64_t max_shard_bytes = 0;  ///< 0: one file
+  /// Of every floating tensor; int8 of the embeddings and of the layers' matrices alone, beside
+  /// fp32 for the rest (see models/int8.h). A folder stored in int8 is dequantised.
+  DType dtype = DType::f32;
+  std::vector<std::string> kept = {};  ///< under int8: parts in higher precision, of int8_parts()
+  Json measured = {};                  ///< under int8: goes into quantization_config
+  uint64_t max_shard_bytes = 0;        ///< 0: one file
 };
 
 struct Converted {

@@ -17,6 +17,12 @@ std::vector<std::string> int8_parts(const EncoderConfig& config) {
   return parts;
 }
 
+Json int8_entry(const std::vector<std::string>& kept, const Json& measured) {
+  Json entry = {{"quant_method", kInt8Method}, {"kept", kept}};
+  if (measured.is_object()) entry.update(measured);
+  return entry;
+}
+
 Quantization read_quantization(const JsonFields& fields, const EncoderConfig& config) {
   Quantization quantization;
   if (!fields.has("quantization_config")) return quantization;

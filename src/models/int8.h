@@ -21,6 +21,8 @@ std::string layer_part(size_t layer);
 /// where there is one, and each layer.
 std::vector<std::string> int8_parts(const EncoderConfig& config);
 
+/// What goes into config.json; `measured` is an object of further fields, or null.
+Json int8_entry(const std::vector<std::string>& kept, const Json& measured);
 /// Reads config.json's quantization_config; another method than ours is an error.
 Quantization read_quantization(const JsonFields& fields, const EncoderConfig& config);
 

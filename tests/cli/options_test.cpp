@@ -86,7 +86,7 @@ TEST(Options, BadValuesNameTheOptionAndTheValue) {
   expect_refused(hone({"predict", "--model", model, "--device", "tpu"}), {"--device", "'tpu'"});
   expect_refused(hone({"predict", "--model", model, "--dtype", "fp16"}),
                  {"--dtype", "'fp16'", "bf16"});
-  expect_refused(hone({"predict", "--model", model, "--dtype", "int8"}), {"--dtype", "'int8'"});
+  expect_refused(hone({"predict", "--model", model, "--dtype", "int4"}), {"--dtype", "'int4'"});
   expect_refused(hone({"predict", "--model", model, "--format", "xml"}), {"'xml'"});
   expect_refused(hone({"embed", "--model", model, "--pooling", "sum"}), {"--pooling", "'sum'"});
   expect_refused(hone({"predict"}), {"--model"});
