@@ -126,6 +126,14 @@ std::string text_of(const train::Summary& summary) {
       "  {:<26}weights {}, gradients {}, optimiser {}, activations {}\n", "memory",
       train::megabytes(summary.memory.weights), train::megabytes(summary.memory.gradients),
       train::megabytes(summary.memory.optimizer), train::megabytes(summary.memory.activations));
+  if (summary.full) {
+    out += fmt::format("  {:<26}{} of {} ({:.0f}%), {:.0f}% of the arithmetic\n",
+                       "against full fine-tuning", train::megabytes(summary.memory.total()),
+                       train::megabytes(summary.full->memory.total()),
+                       100. * static_cast<double>(summary.memory.total()) /
+                           static_cast<double>(summary.full->memory.total()),
+                       100 * summary.full->flops_share);
+  }
   return out + fmt::format("  {:<26}{}\n", "peak memory", train::megabytes(summary.peak_bytes));
 }
 

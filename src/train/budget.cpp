@@ -26,18 +26,27 @@ uint64_t system_number(const char* path, const std::string& key, uint64_t fallba
   return fallback;
 }
 
+Extents extents_of(int64_t sequences, int64_t tokens) {
+  Extents extents;
+  extents[Axis::tokens] = tokens;
+  extents[Axis::sequences] = sequences;
+  extents[Axis::reads] = sequences;
+  return extents;
+}
+
 uint64_t left(uint64_t limit, uint64_t used) { return limit > used ? limit - used : 0; }
 
 }  // namespace
 
-MemoryEstimate::MemoryEstimate(const Trainee& model, const ops::LossOptions& loss,
-                               const Options& options, ThreadPool& pool)
-    : step_(model.encoder().record_training(loss, model.trainable(), options.step)),
+MemoryEstimate::MemoryEstimate(const models::Encoder& encoder, const std::vector<bool>& trainable,
+                               const ops::LossOptions& loss, const Options& options,
+                               ThreadPool& pool)
+    : step_(encoder.record_training(loss, trainable, options.step)),
       execution_(step_.plan, {}, pool) {
-  const nn::Parameters& parameters = model.encoder().parameters();
+  const nn::Parameters& parameters = encoder.parameters();
   fixed_.weights = parameters.bytes() + parameters.shadow_bytes(options.step.dtype, step_.shadows);
   for (const nn::Parameter& parameter : parameters.list()) {
-    if (!model.trainable()[static_cast<size_t>(parameter.weight.slot)]) continue;
+    if (!trainable[static_cast<size_t>(parameter.weight.slot)]) continue;
     fixed_.gradients +=
         static_cast<uint64_t>(parameters.elements(parameter.weight)) * sizeof(float);
   }
@@ -47,13 +56,13 @@ MemoryEstimate::MemoryEstimate(const Trainee& model, const ops::LossOptions& los
 }
 
 MemoryUse MemoryEstimate::of(int64_t sequences, int64_t tokens) const {
-  Extents extents;
-  extents[Axis::tokens] = tokens;
-  extents[Axis::sequences] = sequences;
-  extents[Axis::reads] = sequences;
   MemoryUse use = fixed_;
-  use.activations = execution_.bytes_for(extents);
+  use.activations = execution_.bytes_for(extents_of(sequences, tokens));
   return use;
+}
+
+double MemoryEstimate::flops(int64_t sequences, int64_t tokens) const {
+  return step_.plan.flops(extents_of(sequences, tokens));
 }
 
 int64_t largest_batch(const data::Sampler& sampler, int64_t epochs) {

@@ -11,12 +11,14 @@ namespace hone::train {
 /// What a training step takes, known before a weight is read or a sample tokenised.
 class MemoryEstimate {
  public:
-  /// `model` must outlive this.
-  MemoryEstimate(const Trainee& model, const ops::LossOptions& loss, const Options& options,
-                 ThreadPool& pool);
+  /// `trainable`: by slot of the encoder, which must outlive this.
+  MemoryEstimate(const models::Encoder& encoder, const std::vector<bool>& trainable,
+                 const ops::LossOptions& loss, const Options& options, ThreadPool& pool);
 
   /// For batches of this many sequences and tokens.
   MemoryUse of(int64_t sequences, int64_t tokens) const;
+  /// Of one such batch.
+  double flops(int64_t sequences, int64_t tokens) const;
 
  private:
   models::TrainingStep step_;

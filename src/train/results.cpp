@@ -79,6 +79,13 @@ Json to_json(const Summary& summary) {
                           {"optimizer", summary.memory.optimizer},
                           {"activations", summary.memory.activations},
                           {"peak_resident", summary.peak_bytes}};
+  if (summary.full) {
+    json["against_full_fine_tuning"] = {
+        {"memory_share", static_cast<double>(summary.memory.total()) /
+                             static_cast<double>(summary.full->memory.total())},
+        {"full_memory_bytes", summary.full->memory.total()},
+        {"arithmetic_share", summary.full->flops_share}};
+  }
   return json;
 }
 

@@ -166,7 +166,7 @@ class Run {
     model_.emplace(options_, *corpus_);
     if (options_.train) {
       loss_ = loss_for(options_, *corpus_);
-      estimate_.emplace(*model_, loss_, options_, pool_);
+      estimate_.emplace(model_->encoder(), model_->trainable(), loss_, options_, pool_);
       check_least_memory();
     }
     data_.emplace(open_datasets(options_, *corpus_, *model_, options_.output + "/tokens", pool_));
@@ -201,7 +201,7 @@ class Run {
       const int64_t tokens = largest_batch(*sampler_, course_.epochs);
       summary_.memory = estimate_->of(std::min(options_.batch.train, sampler_->size()), tokens);
       const uint64_t available = available_memory();
-      if (summary_.memory.total() <= available) return;
+      if (summary_.memory.total() <= available) return compare_with_full(tokens);
       if (!options_.batch.find_size || options_.batch.train < 2) {
         fail(ErrorKind::memory,
              "not enough memory: batches of up to {} tokens take {}, {} are available; try a "
@@ -216,6 +216,17 @@ class Run {
                       "step",
                       tokens, options_.batch.train, options_.batch.accumulation));
     }
+  }
+
+  /// Adapters: what the same batches would take if every weight was trained.
+  void compare_with_full(int64_t tokens) {
+    if (!model_->encoder().lora()) return;
+    const models::Encoder full(model_->config(), DType::f32, chosen_isa(), true);
+    const MemoryEstimate estimate(full, std::vector<bool>(full.parameters().list().size(), true),
+                                  loss_, options_, pool_);
+    const int64_t sequences = std::min(options_.batch.train, sampler_->size());
+    summary_.full = {estimate.of(sequences, tokens),
+                     estimate_->flops(sequences, tokens) / estimate.flops(sequences, tokens)};
   }
 
   void load() {

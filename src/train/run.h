@@ -44,6 +44,12 @@ struct MemoryUse {
   uint64_t total() const { return weights + gradients + optimizer + activations; }
 };
 
+/// What training every weight would take, beside training adapters.
+struct FullFineTuning {
+  MemoryUse memory;
+  double flops_share = 1;  ///< of its arithmetic, that adapters take
+};
+
 /// What came of a run.
 struct Summary {
   std::string output;
@@ -65,6 +71,7 @@ struct Summary {
   bool stopped_early = false;
   StageTimes stages;
   MemoryUse memory;
+  std::optional<FullFineTuning> full;  ///< of a run with adapters
   uint64_t peak_bytes = 0;
 };
 
