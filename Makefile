@@ -21,7 +21,7 @@ build: setup ## build build/hone, its tests and benchmarks
 	@rm -f $(BUILD)-configure.log
 	@cmake --build --preset release -j $(JOBS)
 
-demo: build ## embed and compare a few sentences with MiniLM, and show where the time went
+demo: build ## train on the built-in reviews (from MiniLM where it can be had), score, label a few sentences
 	@tools/demo $(MINILM)
 
 test: build ## run all tests

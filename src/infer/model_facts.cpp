@@ -1,7 +1,6 @@
 #include "infer/model_facts.h"
 
 #include <algorithm>
-#include <set>
 #include <vector>
 
 #include "device/cpu_info.h"
@@ -24,19 +23,6 @@ Extents extents_of(const models::EncoderConfig& config, int64_t sequences, int64
   const std::vector<int32_t> ids(static_cast<size_t>(length), 0);
   for (int64_t i = 0; i < sequences; ++i) batch.add(ids);
   return batch.extents();
-}
-
-/// All values that steps write, side by side.
-uint64_t activation_bytes(const Plan& plan, const Extents& extents) {
-  std::set<int32_t> seen;
-  uint64_t bytes = 0;
-  for (const Step& step : plan.steps()) {
-    for (const Value& value : step.writes) {
-      if (!seen.insert(value.id).second) continue;
-      bytes += static_cast<uint64_t>(extents[value.rows] * value.width) * dtype_size(value.dtype);
-    }
-  }
-  return bytes;
 }
 
 int64_t count_parameters(const nn::Parameters& parameters) {
@@ -77,10 +63,12 @@ ModelFacts model_facts(const std::string& model, std::optional<DType> dtype, int
   facts.training_sequences = kTrainingSequences;
   facts.training_length = std::min(kTrainingLength, facts.max_length);
   const Extents batch = extents_of(config, kTrainingSequences, facts.training_length);
-  constexpr uint64_t kFloatsAParameter = 4;  // weight, gradient, two moments
-  facts.training_bytes =
-      static_cast<uint64_t>(facts.parameters) * kFloatsAParameter * sizeof(float) +
-      activation_bytes(forward.plan, batch);
+  const models::Encoder trained(config, DType::f32, chosen_isa(), true);
+  const models::TrainingStep step = trained.record_training(
+      {}, std::vector<bool>(trained.parameters().list().size(), true));
+  constexpr uint64_t kArrays = 4;  // weights, gradients, two moments
+  facts.training_bytes = kArrays * trained.parameters().bytes() +
+                         Execution(step.plan, {}, pool).bytes_for(batch);
   return facts;
 }
 

@@ -22,8 +22,7 @@ struct ModelFacts {
   uint64_t forward_bytes = 0;                    ///< weights and activations, 1 x max_length
   int64_t training_sequences = 0;
   int64_t training_length = 0;
-  /// An estimate for a step of that many sequences: fp32 weights, gradients and AdamW's two
-  /// moments, and every activation of the forward pass kept.
+  /// A step of that many sequences: fp32 weights, gradients, AdamW's two moments and activations.
   uint64_t training_bytes = 0;
 };
 
