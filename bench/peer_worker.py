@@ -13,7 +13,7 @@ import time
 CACHE = pathlib.Path(os.environ.get("HONE_CACHE", pathlib.Path(__file__).parents[1] / ".cache"))
 FOLDER = CACHE / "peers"
 THREADS = int(os.environ.get("THREADS", len(os.sched_getaffinity(0))))
-TOLERANCE = {"fp32": 1e-3, "bf16": 1e-1}
+TOLERANCE = {"fp32": 1e-3, "bf16": 1e-1, "int8": 2e-1}
 
 
 def torch_model(attention):
@@ -42,14 +42,14 @@ def torch_runner(compiled, dtype):
     return load, f"torch {torch.__version__}"
 
 
-def onnxruntime_runner():
+def onnxruntime_runner(model):
     import onnxruntime
     onnxruntime.set_default_logger_severity(3)
 
     def load(_):
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = THREADS
-        session = onnxruntime.InferenceSession(str(FOLDER / "bert.opt.onnx"), options,
+        session = onnxruntime.InferenceSession(str(FOLDER / model), options,
                                                providers=["CPUExecutionProvider"])
         return lambda ids, mask: session.run(None, feed(ids, mask))[0]
     return load, f"onnxruntime {onnxruntime.__version__}"
@@ -73,7 +73,8 @@ def feed(ids, mask):
 
 
 RUNNERS = {
-    "onnxruntime-fp32": lambda: onnxruntime_runner(),
+    "onnxruntime-fp32": lambda: onnxruntime_runner("bert.opt.onnx"),
+    "onnxruntime-int8": lambda: onnxruntime_runner("bert.int8.onnx"),
     "openvino-fp32": lambda: openvino_runner("fp32"),
     "torch-compile-fp32": lambda: torch_runner(True, "fp32"),
     "torch-fp32": lambda: torch_runner(False, "fp32"),

@@ -20,7 +20,7 @@ PYTHON = os.environ.get("HONE_PEERS_PYTHON", sys.executable)
 THREADS = int(os.environ.get("THREADS", len(os.sched_getaffinity(0))))
 
 PEERS = ["onnxruntime-fp32", "openvino-fp32", "torch-compile-fp32", "torch-fp32", "openvino-bf16",
-         "torch-bf16"]
+         "torch-bf16", "onnxruntime-int8"]
 # Sentences in one pass, and the passes timed in one round.
 CASES = {"b1-len32": (1, 30), "b1-len128": (1, 15), "sst2-b32": (872, 1),
          "sst2-b32-sorted": (872, 1)}

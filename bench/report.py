@@ -6,10 +6,10 @@ def pick(made, case, dtype=None, hone=False):
             and (dtype is None or row["dtype"] == dtype)]
 
 
-def judge(made, what, hone_case, peer_case, limit, by_rate):
-    """One bar against the best fp32 peer; passed is None where it cannot be judged."""
+def judge(made, what, hone_case, peer_case, limit, by_rate, dtype="fp32"):
+    """One bar against the best peer in `dtype`; passed is None where it cannot be judged."""
     bar = {"bar": what, "limit": limit, "ratio": None, "rival": "", "passed": None}
-    mine, theirs = pick(made, hone_case, hone=True), pick(made, peer_case, "fp32")
+    mine, theirs = pick(made, hone_case, hone=True), pick(made, peer_case, dtype)
     if not mine or not theirs:
         return {**bar, "why": "hone was not measured" if not mine else "no peer was measured"}
     if hone_case.endswith("bf16") and "amx_bf16" not in made["instruction_sets"]:
@@ -35,6 +35,12 @@ def bars(made):
         judge(made, "SST-2 b32 against sorted, at least", "sst2-b32", "sst2-b32-sorted", 1.1, True),
         judge(made, "bf16 b1 len128 latency, at most", "b1-len128-bf16", "b1-len128", 0.35, False),
     ]
+    int8 = 0.4 if "amx_int8" in made["instruction_sets"] else 0.8
+    for case in ("b1-len32", "b1-len128"):
+        found.append(judge(made, f"int8 {case.replace('-', ' ')} latency, at most",
+                           f"{case}-int8", case, int8, False, "int8"))
+    found.append(judge(made, "int8 SST-2 b32 against padded, at least", "sst2-b32-int8", "sst2-b32",
+                       3, True, "int8"))
     for row in pick(made, "minilm-start", hone=True):
         found.append({"bar": "MiniLM start to answer in s, at most", "limit": 0.15, "rival": "",
                       "ratio": row["median_ms"] / 1e3, "passed": row["median_ms"] < 150})

@@ -22,6 +22,9 @@ CASES = {
     "b1-len128": ("bert-base-b1-len128", "fp32", ["b1-len128"]),
     "sst2-b32": ("bert-base-sst2-b32", "fp32", ["sst2-b32", "sst2-b32-sorted"]),
     "b1-len128-bf16": ("bert-base-b1-len128", "bf16", ["b1-len128"]),
+    "b1-len32-int8": ("bert-base-b1-len32", "int8", ["b1-len32"]),
+    "b1-len128-int8": ("bert-base-b1-len128", "int8", ["b1-len128"]),
+    "sst2-b32-int8": ("bert-base-sst2-b32", "int8", ["sst2-b32"]),
 }
 
 
@@ -91,7 +94,7 @@ def measure(options, cases, lengths, running, missing):
     """Rows of hone and of the peers. Rounds are interleaved case by case."""
     from peers import Gone
     rows = []
-    timed = set()  # peers' cases: the bf16 case of hone shares one with fp32
+    timed = set()  # peers' cases: those of bf16 and int8 share them with fp32
     for case in cases:
         mine = []
         for _ in range(options.rounds):
@@ -118,7 +121,8 @@ def processor():
     found = [line.split(":", 1)[1].strip() for line in text.splitlines()
              if line.startswith("model name")]
     flags = next((line for line in text.splitlines() if line.startswith("flags")), "").split()
-    sets = [f for f in ("avx2", "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16") if f in flags]
+    sets = [f for f in ("avx2", "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16",
+                        "amx_int8") if f in flags]
     return {"processor": found[0] if found else platform.processor(), "cores": len(found),
             "instruction_sets": sets, "system": platform.platform()}
 

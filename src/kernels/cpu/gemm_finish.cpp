@@ -18,6 +18,8 @@ constexpr int64_t kPanel = 2 * kLanes;
 /// Sums of a tile as fp32: Row(r)(j) is a vector of row r from column j on.
 class FloatSums {
  public:
+  static constexpr bool kBytes = false;
+
   FloatSums(const GemmArgs&, const GemmTile& tile) : sums_(static_cast<const float*>(tile.sums)) {}
 
   HWY_INLINE auto Row(int64_t r) const {
@@ -30,6 +32,8 @@ class FloatSums {
 
 class Int8Sums {
  public:
+  static constexpr bool kBytes = true;
+
   Int8Sums(const GemmArgs& args, const GemmTile& tile)
       : sums_(static_cast<const int32_t*>(tile.sums)),
         rows_(args.a_scales + tile.row * args.lds),
@@ -56,13 +60,33 @@ class Int8Sums {
   Int8Columns columns_;
 };
 
+/// Gelu() within 1.4e-4, a hundredth of a step of the bytes that such a row becomes, in a third of
+/// its time: x (1/2 + c P(c^2)) with c = x cut to [-4, 4] and c P(c^2) = erf(c / sqrt 2) / 2,
+/// fitted to be 1/2 at 4, so that x goes on as itself and -x as 0.
+HWY_INLINE VF32 ShortGelu(VF32 x) {
+  constexpr float c[] = {0.39819002f,    -0.065069683f,   0.0090427576f, -0.00088355987f,
+                         5.7500776e-05f, -2.3175301e-06f, 5.081618e-08f, -4.4248241e-10f};
+  const VF32 cut = hn::Min(hn::Max(x, hn::Set(kF32, -4.0f)), hn::Set(kF32, 4.0f));
+  const VF32 half = hn::MulAdd(cut, Polynomial(kF32, hn::Mul(cut, cut), c), hn::Set(kF32, 0.5f));
+  return hn::Mul(x, half);
+}
+
+template <Activation activation, bool bytes>
+HWY_INLINE VF32 ActivateSum(VF32 x) {
+  if constexpr (bytes && activation == Activation::gelu) {
+    return ShortGelu(x);
+  } else {
+    return Activate<activation>(kF32, x);
+  }
+}
+
 /// One row of a tile; bias and residual may be null.
-template <Activation activation, class Sums, typename Residual, typename C>
+template <Activation activation, bool bytes, class Sums, typename Residual, typename C>
 HWY_INLINE void FinishRow(const Sums& sums, const float* bias, const Residual* residual,
                           int64_t count, C* c) {
   const auto finish = [&](VF32 x, auto load) HWY_ATTR {
     if (bias) x = hn::Add(x, load(bias));
-    x = Activate<activation>(kF32, x);
+    x = ActivateSum<activation, bytes>(x);
     return residual ? hn::Add(x, load(residual)) : x;
   };
   int64_t j = 0;
@@ -85,7 +109,7 @@ void FinishTile(const GemmArgs& args, const GemmTile& tile) {
   C* c = static_cast<C*>(args.c) + tile.row * args.ldc + tile.column;
   const Sums sums(args, tile);
   for (int64_t r = 0; r < tile.rows; ++r) {
-    FinishRow<activation>(sums.Row(r), bias, residual, tile.columns, c);
+    FinishRow<activation, Sums::kBytes>(sums.Row(r), bias, residual, tile.columns, c);
     if (residual) residual += args.ldr;
     c += args.ldc;
   }
