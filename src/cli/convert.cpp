@@ -126,9 +126,9 @@ Json json_of(const infer::Int8Choice& choice) {
 }
 
 std::string text_of(const infer::Int8Choice& choice) {
-  std::string out =
-      fmt::format("{} over {} samples: {:.4f} in fp32, {:.4f} in int8 ({:.2f} points lost)\n",
-                  choice.metric, choice.samples, choice.before, choice.after, choice.drop());
+  std::string out = fmt::format(
+      "{} over {} samples: {:.4f} in fp32, {:.4f} in int8 ({:+.2f} points)\n", choice.metric,
+      choice.samples, choice.before, choice.after, 100 * (choice.after - choice.before));
   for (const auto& [part, cost] : choice.costs) {
     out += fmt::format("  {:<14}{:6.2f} points lost by its cut alone\n", part, cost);
   }
