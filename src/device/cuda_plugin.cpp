@@ -1,0 +1,138 @@
+// Opens the plugin and asks it what is there.
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/error.h"
+#include "device/cuda.h"
+
+namespace hone {
+namespace {
+
+constexpr const char* kPluginName = "libhone_cuda.so";
+
+struct Plugin {
+  CudaInfo info;
+  void* library = nullptr;
+  const CudaDeviceApi* api = nullptr;
+};
+
+std::string version_text(int version) {
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+/// Where the plugin is; a bare name is for the system to look for.
+std::string plugin_path() {
+  if (const char* path = std::getenv("HONE_CUDA_PLUGIN"); path && *path) return path;
+  std::error_code error;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (!error) {
+    const auto beside = program.parent_path() / kPluginName;
+    if (std::filesystem::exists(beside, error)) return beside.string();
+  }
+  return kPluginName;
+}
+
+CudaDevice device_of(int index, const CudaDeviceFacts& facts) {
+  CudaDevice device;
+  device.index = index;
+  device.name = facts.name;
+  device.missing = facts.missing;
+  device.memory_bytes = facts.memory_bytes;
+  device.l2_bytes = facts.l2_bytes;
+  device.major = facts.major;
+  device.minor = facts.minor;
+  device.multiprocessors = facts.multiprocessors;
+  return device;
+}
+
+/// Fills in all but the plugin's path; says in info.missing what stands in the way.
+void look_for_devices(const CudaDeviceApi& api, CudaInfo& info) {
+  int32_t runtime = 0, driver = 0, count = 0;
+  if (const CudaStatus status = api.versions(&runtime, &driver)) {
+    info.missing = fmt::format("the CUDA runtime does not start: {}", status);
+    return;
+  }
+  info.runtime = runtime;
+  info.driver = driver;
+  if (driver == 0) {
+    info.missing = "no NVIDIA driver is installed";
+    return;
+  }
+  if (driver / 1000 < runtime / 1000) {
+    info.missing = fmt::format("the NVIDIA driver supports CUDA {}, hone was built with {}",
+                               version_text(driver), version_text(runtime));
+    return;
+  }
+  if (const CudaStatus status = api.device_count(&count); status || count == 0) {
+    info.missing = fmt::format("no CUDA device: {}", status ? status : "the driver lists none");
+    return;
+  }
+  for (int32_t i = 0; i < count; ++i) {
+    CudaDeviceFacts facts = {};
+    if (const CudaStatus status = api.device_facts(i, &facts)) {
+      info.missing = fmt::format("CUDA device {}: {}", i, status);
+      return;
+    }
+    info.devices.push_back(device_of(i, facts));
+  }
+  for (const CudaDevice& device : info.devices) {
+    if (device.missing.empty()) return;
+  }
+  info.missing = info.devices.front().missing;
+}
+
+Plugin open_plugin(const std::string& path) {
+  Plugin plugin;
+  plugin.library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!plugin.library) {
+    const char* why = dlerror();
+    plugin.info.missing = fmt::format("the CUDA plugin cannot be opened: {}", why ? why : path);
+    return plugin;
+  }
+  plugin.info.plugin = path;
+  using Entry = const CudaDeviceApi* (*)();
+  const auto entry = reinterpret_cast<Entry>(dlsym(plugin.library, "hone_cuda_device_api"));
+  const CudaDeviceApi* api = entry ? entry() : nullptr;
+  if (!api || api->version != kCudaApiVersion) {
+    plugin.info.missing = fmt::format(
+        "{} is not the CUDA plugin of this version of hone (its "
+        "interface is {}, this one {})",
+        path, api ? api->version : 0, kCudaApiVersion);
+    return plugin;
+  }
+  plugin.api = api;
+  look_for_devices(*api, plugin.info);
+  return plugin;
+}
+
+const Plugin& plugin() {
+  static const Plugin opened = open_plugin(plugin_path());
+  return opened;
+}
+
+}  // namespace
+
+const CudaInfo& cuda_info() { return plugin().info; }
+
+CudaInfo probe_cuda(const std::string& path) {
+  Plugin probed = open_plugin(path);
+  if (probed.library) dlclose(probed.library);
+  return std::move(probed.info);
+}
+
+const CudaDeviceApi& cuda_api() {
+  if (!plugin().info.missing.empty()) {
+    fail(ErrorKind::unsupported, "--device: cuda: {}", plugin().info.missing);
+  }
+  return *plugin().api;
+}
+
+void* cuda_symbol(const char* name) {
+  return plugin().library ? dlsym(plugin().library, name) : nullptr;
+}
+
+}  // namespace hone

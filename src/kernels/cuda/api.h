@@ -1,0 +1,67 @@
+#pragma once
+
+#include <vector>
+
+#include "kernels/cuda/attention.h"
+#include "kernels/cuda/elementwise.h"
+#include "kernels/cuda/embedding_backward.h"
+#include "kernels/cuda/head.h"
+#include "kernels/cuda/layer_norm.h"
+#include "kernels/cuda/optimizer.h"
+#include "kernels/cuda/product.h"
+
+namespace hone::kernels::cuda {
+
+constexpr uint32_t kKernelApiVersion = 1;
+
+/// The plugin's kernels: all that the rest of hone sees of them. A change raises the version.
+struct KernelApi {
+  uint32_t version;
+
+  decltype(&cuda::product_prepare) product_prepare;
+  decltype(&cuda::product_tune) product_tune;
+  decltype(&cuda::product) product;
+  decltype(&cuda::product_restore) product_restore;
+  decltype(&cuda::product_tuned) product_tuned;
+  decltype(&cuda::product_library) product_library;
+
+  decltype(&cuda::attention) attention;
+  decltype(&cuda::attention_backward_workspace) attention_backward_workspace;
+  decltype(&cuda::attention_backward) attention_backward;
+
+  decltype(&cuda::layer_norm) layer_norm;
+  decltype(&cuda::embed_and_normalize) embed_and_normalize;
+  decltype(&cuda::norm_backward_workspace) norm_backward_workspace;
+  decltype(&cuda::layer_norm_backward) layer_norm_backward;
+  decltype(&cuda::add_column_sums) add_column_sums;
+  decltype(&cuda::embedding_backward_workspace) embedding_backward_workspace;
+  decltype(&cuda::embedding_backward) embedding_backward;
+
+  decltype(&cuda::activate) activate;
+  decltype(&cuda::activation_backward) activation_backward;
+  decltype(&cuda::convert) convert;
+  decltype(&cuda::accumulate) accumulate;
+  decltype(&cuda::apply_dropout) apply_dropout;
+  decltype(&cuda::gather_rows) gather_rows;
+  decltype(&cuda::scatter_rows) scatter_rows;
+
+  decltype(&cuda::head) head;
+  decltype(&cuda::head_backward) head_backward;
+  decltype(&cuda::loss) loss;
+  decltype(&cuda::adamw_workspace) adamw_workspace;
+  decltype(&cuda::adamw) adamw;
+};
+
+/// The table of the open plugin; an error of kind unsupported that says why where there is none.
+const KernelApi& kernel_api();
+
+/// The pieces of a flat array for adamw(), from ranges that are trained alike.
+struct OptimizerRange {
+  int64_t begin;
+  int64_t end;
+  bool decay;
+  float lr_scale = 1.0f;
+};
+std::vector<OptimizerPiece> optimizer_pieces(const std::vector<OptimizerRange>& ranges);
+
+}  // namespace hone::kernels::cuda

@@ -1,0 +1,55 @@
+// Which attention kernel runs.
+
+#include <algorithm>
+
+#include "kernels/cuda/attention.cuh"
+
+namespace hone::kernels::cuda {
+namespace {
+
+Status check(const AttentionShape& shape) {
+  if (shape.head_size < 1 || shape.head_size > 256) return "attention heads of more than 256";
+  if (shape.sequences >= 65535 || shape.heads > 65535) return "too many sequences for attention";
+  if (shape.longest_k >= 1 << 20) return "sequences too long for attention's dropout";
+  return nullptr;
+}
+
+}  // namespace
+
+Status attention(const AttentionShape& shape, const AttentionForward& arrays,
+                 AttentionKernel kernel, Stream stream) {
+  if (const Status status = check(shape)) return status;
+  if (shape.q_rows == 0) return nullptr;
+  const bool fits = flash_heads(shape, {arrays.q, arrays.k, arrays.v, {arrays.out, 0}});
+  if (kernel == AttentionKernel::plain || (kernel == AttentionKernel::automatic && !fits)) {
+    return attention_plain(shape, arrays, stream);
+  }
+  if (!fits) return "heads that the tensor-core attention does not take";
+  return attention_flash(shape, arrays, stream);
+}
+
+size_t attention_backward_workspace(const AttentionShape& shape) {
+  return static_cast<size_t>(shape.q_rows * shape.heads) * sizeof(float);
+}
+
+Status attention_backward(const AttentionShape& shape, const AttentionBackward& arrays,
+                          void* workspace, AttentionKernel kernel, Stream stream) {
+  if (const Status status = check(shape)) return status;
+  if (shape.q_rows == 0 && shape.k_rows == 0) return nullptr;
+  const auto rows = [](const HeadGradients& g) { return HeadRows{g.data, g.stride}; };
+  const bool fits =
+      flash_heads(shape, {arrays.q, arrays.k, arrays.v, {arrays.out, 0}, {arrays.dout, 0},
+                          rows(arrays.dq), rows(arrays.dk), rows(arrays.dv)});
+  if (kernel == AttentionKernel::plain || (kernel == AttentionKernel::automatic && !fits)) {
+    return attention_backward_plain(shape, arrays, workspace, stream);
+  }
+  if (!fits) return "heads that the tensor-core attention does not take";
+  const bool whole = std::max(shape.longest_q, shape.longest_k) <= kWholeSequence;
+  if (kernel == AttentionKernel::whole_sequence ||
+      (kernel == AttentionKernel::automatic && whole)) {
+    return attention_backward_whole(shape, arrays, stream);
+  }
+  return attention_backward_flash(shape, arrays, workspace, stream);
+}
+
+}  // namespace hone::kernels::cuda

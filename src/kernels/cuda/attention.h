@@ -1,0 +1,62 @@
+#pragma once
+
+#include "kernels/cuda/launch.h"
+
+namespace hone::kernels::cuda {
+
+/// As kernels/cpu/attention.h: rows q_offsets[s] to q_offsets[s + 1] of the queries attend to rows
+/// k_offsets[s] to k_offsets[s + 1] of the keys and values. The offsets are in device memory and
+/// may change from replay to replay; the bounds below are of the bucket.
+struct AttentionShape {
+  const int32_t* q_offsets = nullptr;  ///< [sequences + 1]
+  const int32_t* k_offsets = nullptr;  ///< [sequences + 1]
+  int64_t sequences = 0;
+  int64_t longest_q = 0;  ///< no sequence has more queries,
+  int64_t longest_k = 0;  ///< nor more keys
+  int64_t q_rows = 0;     ///< rows of q and out; those behind the last sequence give zeros
+  int64_t k_rows = 0;     ///< rows of k and v
+  int64_t heads = 0;
+  int64_t head_size = 0;  ///< 1 to 256; 32, 64 and 128 have tensor-core kernels in bf16 and f16
+  float scale = 1.0f;     ///< of the scores, positive
+  DType dtype = DType::f32;
+};
+
+/// Head h of row i starts at data + i * stride + h * head_size; strides count elements.
+struct HeadRows {
+  const void* data = nullptr;
+  int64_t stride = 0;
+};
+struct HeadGradients {
+  void* data = nullptr;
+  int64_t stride = 0;
+};
+
+struct AttentionForward {
+  HeadRows q, k, v;
+  void* out = nullptr;        ///< = [q_rows, heads * head_size], dense
+  float* log_sums = nullptr;  ///< = [q_rows, heads]; null: not wanted
+  Dropout dropout;            ///< of the probabilities; rows are the queries'
+};
+
+/// Which kernels may run: `automatic` chooses by shape, the others are for tests and benchmarks
+/// and fail where they cannot.
+enum class AttentionKernel : uint8_t { automatic, plain, flash, whole_sequence };
+
+Status attention(const AttentionShape& shape, const AttentionForward& arrays,
+                 AttentionKernel kernel, Stream stream);
+
+struct AttentionBackward {
+  HeadRows q, k, v;
+  const void* out = nullptr;   ///< dense, as forward wrote it
+  const void* dout = nullptr;  ///< dense
+  const float* log_sums = nullptr;
+  Dropout dropout;
+  HeadGradients dq, dk, dv;  ///< =; overlap nothing; rows behind the last sequence become 0
+};
+
+size_t attention_backward_workspace(const AttentionShape& shape);
+/// No atomics: sums run in one order.
+Status attention_backward(const AttentionShape& shape, const AttentionBackward& arrays,
+                          void* workspace, AttentionKernel kernel, Stream stream);
+
+}  // namespace hone::kernels::cuda

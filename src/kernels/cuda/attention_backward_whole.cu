@@ -1,0 +1,117 @@
+// The backward pass where a block holds one head of a whole sequence: queries, keys, values and
+// output gradients lie in shared memory at once. A warp first has 16 queries and computes their
+// gradient, then 16 keys and computes theirs.
+
+#include "kernels/cuda/attention_tiles.cuh"
+
+namespace hone::kernels::cuda {
+namespace {
+
+template <typename T, int kDepth, int kWarps>
+__global__ void __launch_bounds__(kWarps * 32, (kDepth <= 64 ? 12 : 8) / kWarps)
+    whole_backward_kernel(AttentionShape shape, AttentionBackward a) {
+  constexpr int kRows = kWarps * 16, kThreads = kWarps * 32;
+  constexpr uint32_t kTileBytes = kRows * kDepth * 2;
+  extern __shared__ __align__(128) char shared[];
+  __shared__ __align__(16) float log_sums[kRows], means[kRows];
+  const int64_t sequence = blockIdx.z;
+  const int head = static_cast<int>(blockIdx.y);
+  const Span span(shape, sequence);
+  const int64_t width = shape.heads * kDepth, head_at = head * kDepth;
+  T* dq = static_cast<T*>(a.dq.data) + span.q_first * a.dq.stride + head_at;
+  T* dk = static_cast<T*>(a.dk.data) + span.k_first * a.dk.stride + head_at;
+  T* dv = static_cast<T*>(a.dv.data) + span.k_first * a.dv.stride + head_at;
+  if (sequence == shape.sequences || span.keys == 0 || span.queries == 0) {
+    zero_head_rows(dq, a.dq.stride, span.queries, kDepth, 0, 1);
+    zero_head_rows(dk, a.dk.stride, span.keys, kDepth, 0, 1);
+    zero_head_rows(dv, a.dv.stride, span.keys, kDepth, 0, 1);
+    return;
+  }
+  const T* q = static_cast<const T*>(a.q.data) + span.q_first * a.q.stride + head_at;
+  const T* k = static_cast<const T*>(a.k.data) + span.k_first * a.k.stride + head_at;
+  const T* v = static_cast<const T*>(a.v.data) + span.k_first * a.v.stride + head_at;
+  const T* out = static_cast<const T*>(a.out) + span.q_first * width + head_at;
+  const T* dout = static_cast<const T*>(a.dout) + span.q_first * width + head_at;
+  const uint32_t base = shared_address(shared);
+  const uint32_t keys = base, values = base + kTileBytes, queries = base + 2 * kTileBytes,
+                 douts = base + 3 * kTileBytes;
+  Tile<kDepth>::template load<kRows, kThreads>(keys, k, a.k.stride, span.keys);
+  Tile<kDepth>::template load<kRows, kThreads>(values, v, a.v.stride, span.keys);
+  Tile<kDepth>::template load<kRows, kThreads>(queries, q, a.q.stride, span.queries);
+  Tile<kDepth>::template load<kRows, kThreads>(douts, dout, width, span.queries);
+  commit_copies();
+
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  const int first = static_cast<int>(threadIdx.x / 32) * 16;
+  const float scale_log2 = shape.scale * kLog2E;
+  const int query_rows = span.queries - first, key_rows = span.keys - first;
+  {
+    Rows<kDepth> own_q, own_dout;
+    own_q.load(q + first * a.q.stride, a.q.stride, query_rows);
+    own_dout.load(dout + first * width, width, query_rows);
+    const float* own_sums = a.log_sums + (span.q_first + first) * shape.heads + head;
+    const QueryFacts facts(own_dout, out + first * width, width, own_sums, shape.heads,
+                           query_rows);
+    if (lane % 4 == 0) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const int row = lane / 4 + 8 * half;
+        const bool exists = row < query_rows;
+        log_sums[first + row] = exists ? own_sums[row * shape.heads] : 0.0f;
+        means[first + row] = exists ? facts.mean[half] : 0.0f;
+      }
+    }
+    const RowDropper drop(a.dropout, span.q_first + first, query_rows);
+    wait_copies<0>();
+    __syncthreads();
+    if (query_rows > 0) {
+      float sums[kDepth / 8][4] = {};
+      query_gradient_tile<kRows, kDepth, T>(sums, own_q, own_dout, facts, drop, scale_log2, keys,
+                                            values, span.keys, head, 0);
+      store_rows<kDepth>(sums, shape.scale, shape.scale, dq + first * a.dq.stride, a.dq.stride,
+                         query_rows);
+    }
+  }
+  if (key_rows <= 0) return;
+  Rows<kDepth> own_k, own_v;
+  own_k.load(k + first * a.k.stride, a.k.stride, key_rows);
+  own_v.load(v + first * a.v.stride, a.v.stride, key_rows);
+  const Dropper drop(a.dropout);
+  float dk_sums[kDepth / 8][4] = {}, dv_sums[kDepth / 8][4] = {};
+  key_gradient_tile<kRows, kDepth, T>(dk_sums, dv_sums, own_k, own_v, drop, scale_log2, queries,
+                                      douts, log_sums, means, span.queries, span.q_first, head,
+                                      first);
+  store_rows<kDepth>(dk_sums, shape.scale, shape.scale, dk + first * a.dk.stride, a.dk.stride,
+                     key_rows);
+  store_rows<kDepth>(dv_sums, drop.scale, drop.scale, dv + first * a.dv.stride, a.dv.stride,
+                     key_rows);
+}
+
+template <typename T, int kDepth, int kWarps>
+Status launch(const AttentionShape& shape, const AttentionBackward& arrays, Stream stream) {
+  const auto kernel = whole_backward_kernel<T, kDepth, kWarps>;
+  constexpr int kBytes = 4 * kWarps * 16 * kDepth * 2;
+  if (kBytes > 40 * 1024) {
+    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
+  }
+  const dim3 grid(1, static_cast<unsigned>(shape.heads),
+                  static_cast<unsigned>(shape.sequences + 1));
+  kernel<<<grid, kWarps * 32, kBytes, stream_of(stream)>>>(shape, arrays);
+  return launched();
+}
+
+}  // namespace
+
+Status attention_backward_whole(const AttentionShape& shape, const AttentionBackward& arrays,
+                                Stream stream) {
+  const int64_t longest = shape.longest_q > shape.longest_k ? shape.longest_q : shape.longest_k;
+  if (longest > kWholeSequence) return "sequences too long for one block";
+  return by_flash_heads(shape, [&](auto* type, auto depth) {
+    using T = std::remove_pointer_t<decltype(type)>;
+    if (longest <= 32) return launch<T, depth.value, 2>(shape, arrays, stream);
+    if (longest <= 64) return launch<T, depth.value, 4>(shape, arrays, stream);
+    return launch<T, depth.value, 8>(shape, arrays, stream);
+  });
+}
+
+}  // namespace hone::kernels::cuda

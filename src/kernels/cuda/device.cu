@@ -1,0 +1,196 @@
+// The plugin's device table, and both of its entries.
+
+#include <cuda_runtime.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "device/cuda_api.h"
+#include "kernels/cuda/api.h"
+
+namespace hone {
+namespace {
+
+CudaStatus status_of(cudaError_t error) {
+  if (error == cudaSuccess) return nullptr;
+  cudaGetLastError();  // a sticky error stays; any other belongs to this call alone
+  return cudaGetErrorString(error);
+}
+cudaStream_t stream_of(CudaHandle handle) { return static_cast<cudaStream_t>(handle); }
+cudaEvent_t event_of(CudaHandle handle) { return static_cast<cudaEvent_t>(handle); }
+
+__global__ void probe_kernel() {}
+
+CudaStatus versions(int32_t* runtime, int32_t* driver) {
+  int found_runtime = 0, found_driver = 0;
+  const cudaError_t first = cudaRuntimeGetVersion(&found_runtime);
+  const cudaError_t second = cudaDriverGetVersion(&found_driver);
+  *runtime = found_runtime;
+  *driver = found_driver;
+  return status_of(first != cudaSuccess ? first : second);
+}
+
+CudaStatus device_count(int32_t* count) {
+  int found = 0;
+  const cudaError_t error = cudaGetDeviceCount(&found);
+  *count = error == cudaSuccess ? found : 0;
+  return error == cudaErrorNoDevice ? nullptr : status_of(error);
+}
+
+CudaStatus device_facts(int32_t device, CudaDeviceFacts* facts) {
+  cudaDeviceProp properties;
+  if (const cudaError_t error = cudaGetDeviceProperties(&properties, device)) {
+    return status_of(error);
+  }
+  std::snprintf(facts->name, sizeof facts->name, "%s", properties.name);
+  facts->missing[0] = '\0';
+  facts->memory_bytes = properties.totalGlobalMem;
+  facts->l2_bytes = static_cast<uint64_t>(properties.l2CacheSize);
+  facts->major = properties.major;
+  facts->minor = properties.minor;
+  facts->multiprocessors = properties.multiProcessorCount;
+  if (properties.major < 8) {
+    std::snprintf(facts->missing, sizeof facts->missing,
+                  "%s has compute capability %d.%d; hone's kernels need 8.0", properties.name,
+                  properties.major, properties.minor);
+    return nullptr;
+  }
+  int before = 0;
+  cudaGetDevice(&before);
+  cudaFuncAttributes attributes;
+  cudaError_t error = cudaSetDevice(device);
+  if (error == cudaSuccess) error = cudaFuncGetAttributes(&attributes, probe_kernel);
+  cudaSetDevice(before);
+  if (error != cudaSuccess) {
+    std::snprintf(facts->missing, sizeof facts->missing, "%s: %s", properties.name,
+                  status_of(error));
+  }
+  return nullptr;
+}
+
+CudaStatus use_device(int32_t device) { return status_of(cudaSetDevice(device)); }
+CudaStatus memory_info(uint64_t* free_bytes, uint64_t* total_bytes) {
+  size_t available = 0, total = 0;
+  const cudaError_t error = cudaMemGetInfo(&available, &total);
+  *free_bytes = available;
+  *total_bytes = total;
+  return status_of(error);
+}
+CudaStatus allocate(size_t bytes, void** data) { return status_of(cudaMalloc(data, bytes)); }
+CudaStatus release(void* data) { return status_of(cudaFree(data)); }
+CudaStatus allocate_pinned(size_t bytes, void** data) {
+  return status_of(cudaMallocHost(data, bytes));
+}
+CudaStatus release_pinned(void* data) { return status_of(cudaFreeHost(data)); }
+CudaStatus copy(void* to, const void* from, size_t bytes, CudaHandle stream) {
+  return status_of(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_of(stream)));
+}
+CudaStatus fill(void* data, int32_t byte, size_t bytes, CudaHandle stream) {
+  return status_of(cudaMemsetAsync(data, byte, bytes, stream_of(stream)));
+}
+
+CudaStatus create_stream(CudaHandle* stream) {
+  cudaStream_t created = nullptr;
+  const cudaError_t error = cudaStreamCreateWithFlags(&created, cudaStreamNonBlocking);
+  *stream = created;
+  return status_of(error);
+}
+CudaStatus destroy_stream(CudaHandle stream) {
+  return status_of(cudaStreamDestroy(stream_of(stream)));
+}
+CudaStatus synchronize(CudaHandle stream) {
+  return status_of(cudaStreamSynchronize(stream_of(stream)));
+}
+CudaStatus create_event(CudaHandle* event) {
+  cudaEvent_t created = nullptr;
+  const cudaError_t error = cudaEventCreate(&created);
+  *event = created;
+  return status_of(error);
+}
+CudaStatus destroy_event(CudaHandle event) { return status_of(cudaEventDestroy(event_of(event))); }
+CudaStatus record_event(CudaHandle event, CudaHandle stream) {
+  return status_of(cudaEventRecord(event_of(event), stream_of(stream)));
+}
+CudaStatus wait_event(CudaHandle event, CudaHandle stream) {
+  return status_of(cudaStreamWaitEvent(stream_of(stream), event_of(event), 0));
+}
+CudaStatus synchronize_event(CudaHandle event) {
+  return status_of(cudaEventSynchronize(event_of(event)));
+}
+CudaStatus elapsed_ms(CudaHandle start, CudaHandle end, float* ms) {
+  return status_of(cudaEventElapsedTime(ms, event_of(start), event_of(end)));
+}
+
+CudaStatus begin_capture(CudaHandle stream) {
+  return status_of(cudaStreamBeginCapture(stream_of(stream), cudaStreamCaptureModeThreadLocal));
+}
+CudaStatus end_capture(CudaHandle stream, CudaHandle* graph, uint64_t* nodes) {
+  cudaGraph_t recorded = nullptr;
+  if (const cudaError_t error = cudaStreamEndCapture(stream_of(stream), &recorded)) {
+    return status_of(error);
+  }
+  size_t count = 0;
+  cudaGraphExec_t executable = nullptr;
+  cudaError_t error = cudaGraphGetNodes(recorded, nullptr, &count);
+  if (error == cudaSuccess) error = cudaGraphInstantiate(&executable, recorded, 0);
+  cudaGraphDestroy(recorded);
+  *graph = executable;
+  *nodes = count;
+  return status_of(error);
+}
+CudaStatus launch_graph(CudaHandle graph, CudaHandle stream) {
+  return status_of(cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph), stream_of(stream)));
+}
+CudaStatus destroy_graph(CudaHandle graph) {
+  return status_of(cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(graph)));
+}
+
+}  // namespace
+}  // namespace hone
+
+extern "C" const hone::CudaDeviceApi* hone_cuda_device_api() {
+  using namespace hone;
+  static const CudaDeviceApi api = {
+      kCudaApiVersion,   versions,       device_count,   device_facts,  use_device,
+      memory_info,       allocate,       release,        allocate_pinned, release_pinned,
+      copy,              fill,           create_stream,  destroy_stream, synchronize,
+      create_event,      destroy_event,  record_event,   wait_event,    synchronize_event,
+      elapsed_ms,        begin_capture,  end_capture,    launch_graph,  destroy_graph};
+  return &api;
+}
+
+extern "C" const hone::kernels::cuda::KernelApi* hone_cuda_kernel_api() {
+  using namespace hone::kernels::cuda;
+  static const KernelApi api = {
+      .version = kKernelApiVersion,
+      .product_prepare = product_prepare,
+      .product_tune = product_tune,
+      .product = product,
+      .product_restore = product_restore,
+      .product_tuned = product_tuned,
+      .product_library = product_library,
+      .attention = attention,
+      .attention_backward_workspace = attention_backward_workspace,
+      .attention_backward = attention_backward,
+      .layer_norm = layer_norm,
+      .embed_and_normalize = embed_and_normalize,
+      .norm_backward_workspace = norm_backward_workspace,
+      .layer_norm_backward = layer_norm_backward,
+      .add_column_sums = add_column_sums,
+      .embedding_backward_workspace = embedding_backward_workspace,
+      .embedding_backward = embedding_backward,
+      .activate = activate,
+      .activation_backward = activation_backward,
+      .convert = convert,
+      .accumulate = accumulate,
+      .apply_dropout = apply_dropout,
+      .gather_rows = gather_rows,
+      .scatter_rows = scatter_rows,
+      .head = head,
+      .head_backward = head_backward,
+      .loss = loss,
+      .adamw_workspace = adamw_workspace,
+      .adamw = adamw,
+  };
+  return &api;
+}

@@ -1,0 +1,65 @@
+#pragma once
+
+#include "kernels/cuda/launch.h"
+
+namespace hone::kernels::cuda {
+
+constexpr int64_t kMaxNormWidth = 4096;
+
+/// kernels/cpu/layer_norm_train.h with a bias in front and a dropout behind:
+/// s = dropout(x + bias) + residual; xhat = (s - mean) rstd; y = dropout(xhat weight +
+/// affine_bias). Arrays are dense [rows, width] in `dtype`.
+struct NormForward {
+  DType dtype = DType::f32;
+  int64_t rows = 0, width = 0;
+  const void* x = nullptr;
+  const float* bias = nullptr;     ///< [width] of the product before; null: it has been added
+  const void* residual = nullptr;  ///< null: none
+  Dropout dropout;                 ///< of x + bias
+  const float* weight = nullptr;   ///< [width]
+  const float* affine_bias = nullptr;
+  float eps = 1e-5f;
+  Dropout output_dropout;  ///< of y
+  void* xhat = nullptr;    ///< =; null: inference
+  float* rstd = nullptr;   ///< = [rows], with xhat
+  void* y = nullptr;       ///< =; may be x or residual
+};
+Status layer_norm(const NormForward& args, Stream stream);
+
+/// The sum of word, type and position rows instead of x; kernels/cpu/embedding.h.
+struct EmbeddingForward {
+  DType table_dtype = DType::f32;
+  const void* word = nullptr;  ///< [entries, width]; ids in range
+  const void* type = nullptr;  ///< null: none
+  const void* position = nullptr;
+  const int32_t* word_ids = nullptr;      ///< [rows]
+  const int32_t* type_ids = nullptr;      ///< null: 0
+  const int32_t* position_ids = nullptr;  ///< given with a table
+};
+/// x, bias, residual and dropout of `norm` are not read.
+Status embed_and_normalize(const EmbeddingForward& embedding, const NormForward& norm,
+                           Stream stream);
+
+struct NormBackward {
+  DType dtype = DType::f32;
+  int64_t rows = 0, width = 0;
+  const void* dy = nullptr;
+  Dropout output_dropout;  ///< as forward had it
+  const void* xhat = nullptr;
+  const float* rstd = nullptr;
+  const float* weight = nullptr;
+  Dropout dropout;           ///< as forward had it
+  void* dsum = nullptr;      ///< = of s, and so of the residual; may be dy
+  void* dx = nullptr;        ///< = of x + bias; null where forward did not drop: it is dsum
+  float* dweight = nullptr;  ///< += [width]; null: frozen
+  float* daffine_bias = nullptr;
+  float* dbias = nullptr;  ///< += [width], the column sums of dx
+};
+size_t norm_backward_workspace(int64_t rows, int64_t width);
+Status layer_norm_backward(const NormBackward& args, void* workspace, Stream stream);
+
+/// out [width] += the column sums of x [rows, width] (rows `stride` apart). The same scratch.
+Status add_column_sums(DType dtype, const void* x, int64_t stride, int64_t rows, int64_t width,
+                       float* out, void* workspace, Stream stream);
+
+}  // namespace hone::kernels::cuda

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "kernels/cuda/launch.h"
+
+namespace hone::kernels::cuda {
+
+/// A run of a flat array of parameters, at most kOptimizerPiece long, that is trained alike. Pieces
+/// are in device memory, ascending, without overlap; what lies in none is frozen.
+constexpr int64_t kOptimizerPiece = 16384;
+struct OptimizerPiece {
+  int64_t begin;
+  int32_t count;
+  int32_t decay;  ///< 0 or 1
+  float lr_scale;
+  int32_t unused;
+};
+
+/// One block of device memory: what a step of AdamW reads, and what it reports. The host writes the
+/// first part before a replay and reads the second behind it.
+struct OptimizerState {
+  double lr;
+  double beta1, beta2, eps, weight_decay;
+  double max_grad_norm;  ///< 0: no clipping
+  double loss_scale;     ///< divided out of the gradients
+  int64_t step;          ///< taken so far; goes up by one unless the step is skipped
+
+  double grad_norm;  ///< before clipping, without the loss scale
+  int64_t skipped;   ///< 1: a gradient was not finite; nothing was changed but the gradients, to 0
+};
+
+struct OptimizerArrays {
+  float* parameters = nullptr;
+  float* gradients = nullptr;
+  float* m = nullptr;
+  float* v = nullptr;
+  void* copy = nullptr;            ///< = the new parameters in `copy_dtype`; null: not wanted
+  DType copy_dtype = DType::bf16;  ///< bf16 or f16
+  bool zero_gradients = true;
+};
+
+size_t adamw_workspace(int64_t pieces);
+/// Global norm, clipping and kernels/cpu/adamw.h's update of all pieces, in two launches. The norm
+/// is summed in double, in one order. The workspace must be zero before the first use, and is left
+/// fit for the next.
+Status adamw(const OptimizerArrays& arrays, const OptimizerPiece* pieces, int64_t count,
+             OptimizerState* state, void* workspace, Stream stream);
+
+}  // namespace hone::kernels::cuda

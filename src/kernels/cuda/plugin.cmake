@@ -1,0 +1,43 @@
+# libhone_cuda.so: the kernels and all that knows CUDA, opened at run time by device/cuda. Built where
+# nvcc and the headers of cuBLASLt are found; HONE_CUDA=on makes their lack an error, off skips it.
+set(HONE_CUDA auto CACHE STRING "Build the CUDA plugin: auto, on or off")
+set(HONE_CUDA_ARCHITECTURES "80-real;90" CACHE STRING "What its kernels are compiled for")
+set(hone_cuda_missing "")
+if(NOT HONE_CUDA STREQUAL "off")
+  include(CheckLanguage)
+  set(CMAKE_CUDA_ARCHITECTURES ${HONE_CUDA_ARCHITECTURES})
+  check_language(CUDA)
+  if(CMAKE_CUDA_COMPILER)
+    enable_language(CUDA)
+    if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake before 3.26 does not know it
+      set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+      set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
+    endif()
+    file(GLOB hone_cublas_hints ${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES} /usr/local/cuda/include
+      ${PROJECT_SOURCE_DIR}/.cache/cublas/nvidia/*/include
+      ${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/nvidia/*/include)
+    find_path(CUBLASLT_INCLUDE cublasLt.h HINTS ${hone_cublas_hints})
+    if(NOT CUBLASLT_INCLUDE)
+      set(hone_cuda_missing "the headers of cuBLASLt (tools/cublas-headers fetches them)")
+    endif()
+  else()
+    set(hone_cuda_missing "nvcc")
+  endif()
+  if(hone_cuda_missing AND NOT HONE_CUDA STREQUAL "auto")
+    message(FATAL_ERROR "HONE_CUDA=${HONE_CUDA}: not found: ${hone_cuda_missing}")
+  endif()
+endif()
+
+if(HONE_CUDA STREQUAL "off" OR hone_cuda_missing)
+  message(STATUS "CUDA plugin: not built (${HONE_CUDA}; missing: ${hone_cuda_missing})")
+else()
+  file(GLOB hone_cuda_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/kernels/cuda/*.cu)
+  add_library(hone_cuda SHARED ${hone_cuda_sources})
+  set_target_properties(hone_cuda PROPERTIES CUDA_RUNTIME_LIBRARY Static
+    CXX_VISIBILITY_PRESET hidden LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+  target_include_directories(hone_cuda PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+  target_include_directories(hone_cuda SYSTEM PRIVATE ${CUBLASLT_INCLUDE})
+  target_compile_options(hone_cuda PRIVATE -Werror=all-warnings -Xcompiler=-Wall,-Wextra,-Werror)
+  target_link_libraries(hone_cuda PRIVATE ${CMAKE_DL_LIBS})
+  target_link_options(hone_cuda PRIVATE -static-libstdc++ -static-libgcc -Wl,--exclude-libs,ALL)
+endif()

@@ -1,0 +1,66 @@
+#pragma once
+
+#include "kernels/cuda/launch.h"
+
+/// Matrix products of a linear layer y = x W^T + bias, by cuBLASLt: x [m, k], W [n, k] row-major as
+/// PyTorch has it, y [m, n].
+namespace hone::kernels::cuda {
+
+enum class ProductKind : uint8_t {
+  forward,          ///< c [m, n] = a [m, k] * b [n, k]^T + bias
+  input_gradient,   ///< dx: c [m, k] = a [m, n] * b [n, k]; a is dy, b is W
+  weight_gradient,  ///< dW: c [n, k] = a [m, n]^T * b [m, k]; a is dy, b is x
+};
+
+/// What an algorithm is chosen for.
+struct ProductShape {
+  ProductKind kind = ProductKind::forward;
+  DType dtype = DType::f32;  ///< of a and b
+  DType out = DType::f32;    ///< of c and bias: dtype or f32
+  bool add = false;          ///< c += instead of =
+  bool bias = false;         ///< forward alone
+  bool tf32 = false;         ///< fp32 operands may be rounded to tf32
+  int64_t m = 0, n = 0, k = 0;
+  int64_t lda = 0, ldb = 0, ldc = 0;  ///< elements from row to row
+};
+
+struct ProductArrays {
+  const void* a = nullptr;
+  const void* b = nullptr;
+  const void* bias = nullptr;  ///< [n]
+  void* c = nullptr;
+};
+
+/// An algorithm of cuBLASLt as it is kept in a tuning file: opaque words, worth something to the
+/// same version of the library on the same kind of device.
+struct ProductAlgorithm {
+  uint64_t words[8];
+  uint64_t workspace_bytes;
+  float microseconds;  ///< as measured; 0: the library's own first choice
+};
+
+/// Algorithms that were found, to be kept and given back; `index` counts from 0 to where it fails.
+struct TunedProduct {
+  ProductShape shape;
+  ProductAlgorithm algorithm;
+};
+
+/// Chooses an algorithm for a shape, once: the one given by product_restore() or product_tune(), or
+/// the library's first choice with at most `workspace_limit` bytes. Must come before product().
+Status product_prepare(const ProductShape& shape, size_t workspace_limit, size_t* workspace_bytes);
+/// Times the library's candidates on these arrays and keeps the fastest. Weights come from memory
+/// in a step, so the caches are swept between two runs. Waits for the device, allocates, and leaves
+/// anything in c. A choice by time is not repeatable: keep it in a tuning file.
+Status product_tune(const ProductShape& shape, const ProductArrays& arrays, void* workspace,
+                    size_t workspace_limit, Stream stream);
+/// The workspace is aligned to 256 bytes, as prepared. The product of two streams may not share it.
+Status product(const ProductShape& shape, const ProductArrays& arrays, void* workspace,
+               size_t workspace_bytes, Stream stream);
+
+Status product_restore(const TunedProduct& tuned);
+/// The index-th product prepared or tuned so far; "end" behind the last.
+Status product_tuned(int64_t index, TunedProduct* tuned);
+/// cublasLtGetVersion(), and where the library was found.
+Status product_library(uint64_t* version, const char** path);
+
+}  // namespace hone::kernels::cuda
