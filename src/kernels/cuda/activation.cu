@@ -1,6 +1,6 @@
 #include "kernels/cuda/activation.cuh"
 
-#include "kernels/cuda/column_sums.cuh"
+#include "kernels/cuda/row_sums.cuh"
 #include "kernels/cuda/streaming.cuh"
 
 namespace hone::kernels::cuda {
@@ -11,7 +11,7 @@ __global__ void activate_kernel(const T* x, int64_t count, T* y) {
   for_chunks<kAligned>(count, [&](int64_t at, int there) {
     Chunk c = load_part<kAligned>(x + at, there);
 #pragma unroll
-    for (int j = 0; j < kChunk; ++j) c.value[j] = activation_of<kActivation>(c.value[j]).value;
+    for (int j = 0; j < kChunk; ++j) c.value[j] = activation_of<kActivation, T>(c.value[j]).value;
     store_part<kAligned>(y + at, there, c);
   });
 }
@@ -31,7 +31,7 @@ __global__ void activation_backward_kernel(const T* dy, const T* z, T* dz, T* y,
       Chunk x = load_columns<kAligned>(z + row * width, at, width);
 #pragma unroll
       for (int j = 0; j < kChunk; ++j) {
-        const ActivationValue a = activation_of<kActivation>(x.value[j]);
+        const ActivationValue a = activation_of<kActivation, T>(x.value[j]);
         g.value[j] *= a.slope;
         x.value[j] = a.value;
         if constexpr (kSums) sums.value[j] += g.value[j];
@@ -81,22 +81,21 @@ Status activate(Activation activation, DType dtype, const void* x, int64_t count
   });
 }
 
-Status activation_backward(const ActivationBackward& args, void* workspace, Stream stream) {
+Status activation_backward(const ActivationBackward& args, void* workspace, Stream stream,
+                           RowSums* sums) {
+  if (sums) *sums = {};
   if (args.rows == 0 || args.width == 0) return nullptr;
   auto* partials = args.dbias ? static_cast<float*>(workspace) : nullptr;
-  const Status status = by_dtype(args.dtype, [&](auto* type) {
+  if (partials) {
+    *sums = {partials, column_sum_runs(args.rows), 1, static_cast<int32_t>(args.width),
+             {args.dbias, nullptr, nullptr}};
+  }
+  return by_dtype(args.dtype, [&](auto* type) {
     using T = std::remove_pointer_t<decltype(type)>;
     return by_activation(args.activation, [&](auto which) {
       return launch_backward<which.value, T>(args, partials, stream);
     });
   });
-  if (status || !partials) return status;
-  return add_partial_sums({partials,
-                           column_sum_runs(args.rows),
-                           1,
-                           static_cast<int>(args.width),
-                           {args.dbias}},
-                          stream_of(stream));
 }
 
 }  // namespace hone::kernels::cuda

@@ -25,9 +25,22 @@ const KernelApi& kernel_api() {
 std::vector<OptimizerPiece> optimizer_pieces(const std::vector<OptimizerRange>& ranges) {
   std::vector<OptimizerPiece> pieces;
   for (const OptimizerRange& range : ranges) {
-    for (int64_t begin = range.begin; begin < range.end; begin += kOptimizerPiece) {
-      const auto count = static_cast<int32_t>(std::min(kOptimizerPiece, range.end - begin));
-      pieces.push_back({begin, count, range.decay ? 1 : 0, range.lr_scale, 0});
+    const bool rows =
+        range.touched && range.row_width % 4 == 0 && range.row_width <= kOptimizerPiece;
+    const int64_t width = rows ? range.row_width : 1;
+    const int64_t step = kOptimizerPiece / width * width;
+    for (int64_t begin = range.begin; begin < range.end; begin += step) {
+      OptimizerPiece piece = {};
+      piece.begin = begin;
+      piece.count = static_cast<int32_t>(std::min(step, range.end - begin));
+      piece.decay = range.decay ? 1 : 0;
+      piece.lr_scale = range.lr_scale;
+      piece.zero = range.zero ? 1 : 0;
+      if (rows) {
+        piece.row_width = static_cast<int32_t>(width);
+        piece.touched = range.touched + (begin - range.begin) / width;
+      }
+      pieces.push_back(piece);
     }
   }
   return pieces;

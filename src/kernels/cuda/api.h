@@ -26,14 +26,16 @@ struct KernelApi {
   decltype(&cuda::product_library) product_library;
 
   decltype(&cuda::attention) attention;
+  decltype(&cuda::attention_kept_words) attention_kept_words;
   decltype(&cuda::attention_backward_workspace) attention_backward_workspace;
   decltype(&cuda::attention_backward) attention_backward;
 
   decltype(&cuda::layer_norm) layer_norm;
   decltype(&cuda::embed_and_normalize) embed_and_normalize;
-  decltype(&cuda::norm_backward_workspace) norm_backward_workspace;
   decltype(&cuda::layer_norm_backward) layer_norm_backward;
-  decltype(&cuda::add_column_sums) add_column_sums;
+  decltype(&cuda::row_sums_workspace) row_sums_workspace;
+  decltype(&cuda::column_sums) column_sums;
+  decltype(&cuda::add_row_sums) add_row_sums;
   decltype(&cuda::embedding_backward_workspace) embedding_backward_workspace;
   decltype(&cuda::embedding_backward) embedding_backward;
 
@@ -61,6 +63,9 @@ struct OptimizerRange {
   int64_t end;
   bool decay;
   float lr_scale = 1.0f;
+  bool zero = true;
+  int64_t row_width = 0;       ///< with `touched`: a multiple of 4
+  uint8_t* touched = nullptr;  ///< in device memory, a byte a row of the range; see OptimizerPiece
 };
 std::vector<OptimizerPiece> optimizer_pieces(const std::vector<OptimizerRange>& ranges);
 

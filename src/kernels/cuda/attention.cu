@@ -28,6 +28,11 @@ Status attention(const AttentionShape& shape, const AttentionForward& arrays,
   return attention_flash(shape, arrays, stream);
 }
 
+size_t attention_kept_words(const AttentionShape& shape) {
+  if (!flash_heads(shape, {})) return 0;
+  return static_cast<size_t>(shape.q_rows * shape.heads * kept_words(shape));
+}
+
 size_t attention_backward_workspace(const AttentionShape& shape) {
   return static_cast<size_t>(shape.q_rows * shape.heads) * sizeof(float);
 }
@@ -44,6 +49,7 @@ Status attention_backward(const AttentionShape& shape, const AttentionBackward& 
     return attention_backward_plain(shape, arrays, workspace, stream);
   }
   if (!fits) return "heads that the tensor-core attention does not take";
+  if (arrays.dropout.p > 0.0f && !arrays.kept) return "attention's gradient without what was kept";
   const bool whole = std::max(shape.longest_q, shape.longest_k) <= kWholeSequence;
   if (kernel == AttentionKernel::whole_sequence ||
       (kernel == AttentionKernel::automatic && whole)) {

@@ -38,6 +38,15 @@ __device__ __forceinline__ uint32_t attention_quad(int head, int key) {
   return static_cast<uint32_t>(head) << 18 | static_cast<uint32_t>(key) >> 2;
 }
 
+/// What dropout kept of a query's probabilities: words of 32 keys, [q_rows][heads][kept_words].
+__host__ __device__ inline int64_t kept_words(const AttentionShape& shape) {
+  return (shape.longest_k + 31) / 32;
+}
+__device__ __forceinline__ int64_t kept_at(const AttentionShape& shape, int64_t row, int head,
+                                           int key) {
+  return (row * shape.heads + head) * kept_words(shape) + key / 32;
+}
+
 Status attention_plain(const AttentionShape& shape, const AttentionForward& arrays, Stream stream);
 Status attention_flash(const AttentionShape& shape, const AttentionForward& arrays, Stream stream);
 Status attention_backward_plain(const AttentionShape& shape, const AttentionBackward& arrays,

@@ -36,7 +36,12 @@ struct AttentionForward {
   void* out = nullptr;        ///< = [q_rows, heads * head_size], dense
   float* log_sums = nullptr;  ///< = [q_rows, heads]; null: not wanted
   Dropout dropout;            ///< of the probabilities; rows are the queries'
+  uint32_t* kept = nullptr;  ///< = what dropout kept, attention_kept_words() long; null: not wanted
 };
+
+/// Bits of the probabilities that a backward pass reads instead of drawing them again, which would
+/// take it as long as all the rest; 0 where the kernels for this shape draw again.
+size_t attention_kept_words(const AttentionShape& shape);
 
 /// Which kernels may run: `automatic` chooses by shape, the others are for tests and benchmarks
 /// and fail where they cannot.
@@ -51,7 +56,8 @@ struct AttentionBackward {
   const void* dout = nullptr;  ///< dense
   const float* log_sums = nullptr;
   Dropout dropout;
-  HeadGradients dq, dk, dv;  ///< =; overlap nothing; rows behind the last sequence become 0
+  const uint32_t* kept = nullptr;  ///< as forward wrote it, where there is dropout
+  HeadGradients dq, dk, dv;        ///< =; overlap nothing; rows behind the last sequence become 0
 };
 
 size_t attention_backward_workspace(const AttentionShape& shape);

@@ -14,7 +14,7 @@ constexpr int kTile = 64;          ///< rows of the other side at a time
 template <typename T, int kDepth>
 __global__ void __launch_bounds__(kThreads, kDepth <= 64 ? 3 : 2)
     query_gradient_kernel(AttentionShape shape, AttentionBackward a, float* means) {
-  extern __shared__ __align__(128) char shared[];
+  extern __shared__ __align__(256) char shared[];
   constexpr uint32_t kTileBytes = kTile * kDepth * 2;
   const int64_t sequence = blockIdx.z;
   const int head = static_cast<int>(blockIdx.y);
@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(kThreads, kDepth <= 64 ? 3 : 2)
     const int at = lane / 4 + 8 * half;
     if (lane % 4 == 0 && at < there) means[(row + at) * shape.heads + head] = facts.mean[half];
   }
-  const RowDropper drop(a.dropout, row, there);
+  const KeptRows kept(shape, a, row, head, there);
   float sums[kDepth / 8][4] = {};
   const int tiles = (span.keys + kTile - 1) / kTile;
   for (int tile = 0; tile < tiles; ++tile) {
@@ -67,8 +67,8 @@ __global__ void __launch_bounds__(kThreads, kDepth <= 64 ? 3 : 2)
     __syncthreads();
     const uint32_t keys = base + static_cast<uint32_t>(tile & 1) * 2 * kTileBytes;
     if (there > 0) {
-      query_gradient_tile<kTile, kDepth, T>(sums, q, dout, facts, drop, shape.scale * kLog2E, keys,
-                                            keys + kTileBytes, span.keys - tile * kTile, head,
+      query_gradient_tile<kTile, kDepth, T>(sums, q, dout, facts, kept, shape.scale * kLog2E, keys,
+                                            keys + kTileBytes, span.keys - tile * kTile,
                                             tile * kTile);
     }
     __syncthreads();
@@ -87,7 +87,7 @@ __device__ __forceinline__ void copy_word_async(float* to, const float* from, bo
 template <typename T, int kDepth>
 __global__ void __launch_bounds__(kThreads, kDepth <= 64 ? 3 : 2)
     key_gradient_kernel(AttentionShape shape, AttentionBackward a, const float* means) {
-  extern __shared__ __align__(128) char shared[];
+  extern __shared__ __align__(256) char shared[];
   __shared__ __align__(16) float tile_sums[2][kTile], tile_means[2][kTile];
   constexpr uint32_t kTileBytes = kTile * kDepth * 2;
   const int64_t sequence = blockIdx.z;
@@ -129,7 +129,6 @@ __global__ void __launch_bounds__(kThreads, kDepth <= 64 ? 3 : 2)
   const int64_t row = span.k_first + first;
   k.load(static_cast<const T*>(a.k.data) + row * a.k.stride + head_at, a.k.stride, there);
   v.load(static_cast<const T*>(a.v.data) + row * a.v.stride + head_at, a.v.stride, there);
-  const Dropper drop(a.dropout);
   float dk_sums[kDepth / 8][4] = {}, dv_sums[kDepth / 8][4] = {};
   const int tiles = (span.queries + kTile - 1) / kTile;
   for (int tile = 0; tile < tiles; ++tile) {
@@ -142,17 +141,19 @@ __global__ void __launch_bounds__(kThreads, kDepth <= 64 ? 3 : 2)
     __syncthreads();
     const uint32_t queries = base + static_cast<uint32_t>(tile & 1) * 2 * kTileBytes;
     if (there > 0) {
-      key_gradient_tile<kTile, kDepth, T>(
-          dk_sums, dv_sums, k, v, drop, shape.scale * kLog2E, queries, queries + kTileBytes,
-          tile_sums[tile & 1], tile_means[tile & 1], span.queries - tile * kTile,
-          span.q_first + tile * kTile, head, first);
+      const KeptTile kept(shape, a, span.q_first + tile * kTile, head, first);
+      key_gradient_tile<kTile, kDepth, T>(dk_sums, dv_sums, k, v, kept, shape.scale * kLog2E,
+                                          queries, queries + kTileBytes, tile_sums[tile & 1],
+                                          tile_means[tile & 1], span.queries - tile * kTile,
+                                          first);
     }
     __syncthreads();
   }
   if (there <= 0) return;
   store_rows<kDepth>(dk_sums, shape.scale, shape.scale, dk + first * a.dk.stride, a.dk.stride,
                      there);
-  store_rows<kDepth>(dv_sums, drop.scale, drop.scale, dv + first * a.dv.stride, a.dv.stride,
+  const float kept_scale = 1.0f / (1.0f - a.dropout.p);
+  store_rows<kDepth>(dv_sums, kept_scale, kept_scale, dv + first * a.dv.stride, a.dv.stride,
                      there);
 }
 

@@ -1,18 +1,18 @@
 // The backward pass where a block holds one head of a whole sequence: queries, keys, values and
-// output gradients lie in shared memory at once. A warp first has 16 queries and computes their
-// gradient, then 16 keys and computes theirs.
+// output gradients lie in shared memory at once. A warp first has 16 queries at a time and computes
+// their gradient, then 16 keys and computes theirs.
 
 #include "kernels/cuda/attention_tiles.cuh"
 
 namespace hone::kernels::cuda {
 namespace {
 
-template <typename T, int kDepth, int kWarps>
+template <typename T, int kDepth, int kWarps, int kRows>
 __global__ void __launch_bounds__(kWarps * 32, (kDepth <= 64 ? 12 : 8) / kWarps)
     whole_backward_kernel(AttentionShape shape, AttentionBackward a) {
-  constexpr int kRows = kWarps * 16, kThreads = kWarps * 32;
+  constexpr int kThreads = kWarps * 32;
   constexpr uint32_t kTileBytes = kRows * kDepth * 2;
-  extern __shared__ __align__(128) char shared[];
+  extern __shared__ __align__(256) char shared[];
   __shared__ __align__(16) float log_sums[kRows], means[kRows];
   const int64_t sequence = blockIdx.z;
   const int head = static_cast<int>(blockIdx.y);
@@ -42,55 +42,60 @@ __global__ void __launch_bounds__(kWarps * 32, (kDepth <= 64 ? 12 : 8) / kWarps)
   commit_copies();
 
   const int lane = static_cast<int>(threadIdx.x % 32);
-  const int first = static_cast<int>(threadIdx.x / 32) * 16;
+  const int warp_first = static_cast<int>(threadIdx.x / 32) * 16;
   const float scale_log2 = shape.scale * kLog2E;
-  const int query_rows = span.queries - first, key_rows = span.keys - first;
-  {
+  wait_copies<0>();
+  __syncthreads();
+#pragma unroll 1
+  for (int first = warp_first; first < kRows && first < span.queries; first += kWarps * 16) {
+    const int there = span.queries - first;
     Rows<kDepth> own_q, own_dout;
-    own_q.load(q + first * a.q.stride, a.q.stride, query_rows);
-    own_dout.load(dout + first * width, width, query_rows);
+    own_q.load(q + first * a.q.stride, a.q.stride, there);
+    own_dout.load(dout + first * width, width, there);
     const float* own_sums = a.log_sums + (span.q_first + first) * shape.heads + head;
-    const QueryFacts facts(own_dout, out + first * width, width, own_sums, shape.heads,
-                           query_rows);
+    const QueryFacts facts(own_dout, out + first * width, width, own_sums, shape.heads, there);
     if (lane % 4 == 0) {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         const int row = lane / 4 + 8 * half;
-        const bool exists = row < query_rows;
-        log_sums[first + row] = exists ? own_sums[row * shape.heads] : 0.0f;
-        means[first + row] = exists ? facts.mean[half] : 0.0f;
+        log_sums[first + row] = row < there ? own_sums[row * shape.heads] : 0.0f;
+        means[first + row] = row < there ? facts.mean[half] : 0.0f;
       }
     }
-    const RowDropper drop(a.dropout, span.q_first + first, query_rows);
-    wait_copies<0>();
-    __syncthreads();
-    if (query_rows > 0) {
-      float sums[kDepth / 8][4] = {};
-      query_gradient_tile<kRows, kDepth, T>(sums, own_q, own_dout, facts, drop, scale_log2, keys,
-                                            values, span.keys, head, 0);
-      store_rows<kDepth>(sums, shape.scale, shape.scale, dq + first * a.dq.stride, a.dq.stride,
-                         query_rows);
-    }
+    const KeptRows kept(shape, a, span.q_first + first, head, there);
+    float sums[kDepth / 8][4] = {};
+    query_gradient_tile<kRows, kDepth, T>(sums, own_q, own_dout, facts, kept, scale_log2, keys,
+                                          values, span.keys, 0);
+    store_rows<kDepth>(sums, shape.scale, shape.scale, dq + first * a.dq.stride, a.dq.stride,
+                       there);
   }
-  if (key_rows <= 0) return;
-  Rows<kDepth> own_k, own_v;
-  own_k.load(k + first * a.k.stride, a.k.stride, key_rows);
-  own_v.load(v + first * a.v.stride, a.v.stride, key_rows);
-  const Dropper drop(a.dropout);
-  float dk_sums[kDepth / 8][4] = {}, dv_sums[kDepth / 8][4] = {};
-  key_gradient_tile<kRows, kDepth, T>(dk_sums, dv_sums, own_k, own_v, drop, scale_log2, queries,
-                                      douts, log_sums, means, span.queries, span.q_first, head,
-                                      first);
-  store_rows<kDepth>(dk_sums, shape.scale, shape.scale, dk + first * a.dk.stride, a.dk.stride,
-                     key_rows);
-  store_rows<kDepth>(dv_sums, drop.scale, drop.scale, dv + first * a.dv.stride, a.dv.stride,
-                     key_rows);
+  // Rows of the last step of queries that no warp had.
+  for (int row = (span.queries + 15) / 16 * 16 + static_cast<int>(threadIdx.x); row < kRows;
+       row += kThreads) {
+    log_sums[row] = means[row] = 0.0f;
+  }
+  __syncthreads();
+#pragma unroll 1
+  for (int first = warp_first; first < kRows && first < span.keys; first += kWarps * 16) {
+    const int there = span.keys - first;
+    Rows<kDepth> own_k, own_v;
+    own_k.load(k + first * a.k.stride, a.k.stride, there);
+    own_v.load(v + first * a.v.stride, a.v.stride, there);
+    const KeptTile kept(shape, a, span.q_first, head, first);
+    float dk_sums[kDepth / 8][4] = {}, dv_sums[kDepth / 8][4] = {};
+    key_gradient_tile<kRows, kDepth, T>(dk_sums, dv_sums, own_k, own_v, kept, scale_log2, queries,
+                                        douts, log_sums, means, span.queries, first);
+    store_rows<kDepth>(dk_sums, shape.scale, shape.scale, dk + first * a.dk.stride, a.dk.stride,
+                       there);
+    store_rows<kDepth>(dv_sums, kept.scale, kept.scale, dv + first * a.dv.stride, a.dv.stride,
+                       there);
+  }
 }
 
-template <typename T, int kDepth, int kWarps>
+template <typename T, int kDepth, int kWarps, int kRows>
 Status launch(const AttentionShape& shape, const AttentionBackward& arrays, Stream stream) {
-  const auto kernel = whole_backward_kernel<T, kDepth, kWarps>;
-  constexpr int kBytes = 4 * kWarps * 16 * kDepth * 2;
+  const auto kernel = whole_backward_kernel<T, kDepth, kWarps, kRows>;
+  constexpr int kBytes = 4 * kRows * kDepth * 2;
   if (kBytes > 40 * 1024) {
     cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
   }
@@ -108,9 +113,9 @@ Status attention_backward_whole(const AttentionShape& shape, const AttentionBack
   if (longest > kWholeSequence) return "sequences too long for one block";
   return by_flash_heads(shape, [&](auto* type, auto depth) {
     using T = std::remove_pointer_t<decltype(type)>;
-    if (longest <= 32) return launch<T, depth.value, 2>(shape, arrays, stream);
-    if (longest <= 64) return launch<T, depth.value, 4>(shape, arrays, stream);
-    return launch<T, depth.value, 8>(shape, arrays, stream);
+    if (longest <= 32) return launch<T, depth.value, 2, 32>(shape, arrays, stream);
+    if (longest <= 64) return launch<T, depth.value, 4, 64>(shape, arrays, stream);
+    return launch<T, depth.value, 4, 128>(shape, arrays, stream);
   });
 }
 

@@ -57,10 +57,22 @@ __device__ __forceinline__ void softmax_tile(float (&s)[kPairs][2][4], float sca
   }
 }
 
-template <typename T, int kDepth, int kWarps>
+/// The four threads of a row put their bits together.
+__device__ __forceinline__ void write_kept(uint32_t* low, int64_t kept_8, const RowDropper& drop,
+                                           const uint32_t (&kept)[2]) {
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    uint32_t word = kept[half];
+    word |= __shfl_xor_sync(0xffffffffu, word, 1);
+    word |= __shfl_xor_sync(0xffffffffu, word, 2);
+    if (threadIdx.x % 4 == 0 && drop.exists[half]) low[half * kept_8] = word;
+  }
+}
+
+template <typename T, int kDepth, int kWarps, bool kDrop>
 __global__ void __launch_bounds__(kWarps * 32, (kDepth <= 64 ? 16 : 8) / kWarps)
     flash_kernel(AttentionShape shape, AttentionForward a) {
-  extern __shared__ __align__(128) char shared[];
+  extern __shared__ __align__(256) char shared[];
   constexpr int kTileBytes = kKeys * kDepth * 2;
   const int64_t sequence = blockIdx.z;
   const int head = static_cast<int>(blockIdx.y);
@@ -96,7 +108,13 @@ __global__ void __launch_bounds__(kWarps * 32, (kDepth <= 64 ? 16 : 8) / kWarps)
   Rows<kDepth> q;
   q.load(static_cast<const T*>(a.q.data) + (span.q_first + first) * a.q.stride + head * kDepth,
          a.q.stride, there);
-  const RowDropper drop(a.dropout, span.q_first + first, there);
+  const RowDropper drop(kDrop ? a.dropout : Dropout{}, span.q_first + first, there);
+  const int64_t kept_8 = 8 * shape.heads * kept_words(shape);
+  uint32_t* kept_row = nullptr;
+  if (a.kept) {
+    const int64_t row = span.q_first + first + static_cast<int>(threadIdx.x % 32) / 4;
+    kept_row = a.kept + kept_at(shape, row, head, 0);
+  }
   Running running;
   float sums[kDepth / 8][4] = {};
   const float scale_log2 = shape.scale * kLog2E;
@@ -115,7 +133,17 @@ __global__ void __launch_bounds__(kWarps * 32, (kDepth <= 64 ? 16 : 8) / kWarps)
       multiply_transposed<kDepth, kPairs, T>(s, q, keys, 0);
       if (tile + 1 == tiles) mask_keys(s, span.keys - tile * kKeys);
       softmax_tile<kDepth>(s, scale_log2, running, sums);
-      if (drop.drop.active) drop.apply(s, head, tile * kKeys);
+      if constexpr (kDrop) {
+#pragma unroll
+        for (int step = 0; step < kKeys; step += 32) {
+          uint32_t kept[2];
+          drop.draw(head, tile * kKeys + step, kept);
+          drop_step(s, step / 16, kept);
+          if (kept_row && tile * kKeys + step < span.keys) {
+            write_kept(kept_row + (tile * kKeys + step) / 32, kept_8, drop, kept);
+          }
+        }
+      }
       multiply_add<kDepth, kPairs, T>(sums, s, keys + kTileBytes, 0);
     }
     __syncthreads();
@@ -137,9 +165,9 @@ __global__ void __launch_bounds__(kWarps * 32, (kDepth <= 64 ? 16 : 8) / kWarps)
   store_rows<kDepth>(sums, factor[0], factor[1], out + first * width, width, there);
 }
 
-template <typename T, int kDepth, int kWarps>
+template <typename T, int kDepth, int kWarps, bool kDrop>
 Status launch(const AttentionShape& shape, const AttentionForward& arrays, Stream stream) {
-  const auto kernel = flash_kernel<T, kDepth, kWarps>;
+  const auto kernel = flash_kernel<T, kDepth, kWarps, kDrop>;
   constexpr int kBytes = 4 * kKeys * kDepth * 2;
   if (kBytes > 48 * 1024) {
     cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
@@ -158,8 +186,13 @@ Status attention_flash(const AttentionShape& shape, const AttentionForward& arra
   return by_flash_heads(shape, [&](auto* type, auto depth) {
     using T = std::remove_pointer_t<decltype(type)>;
     // More queries a block share a tile of keys, where there are enough of them.
-    if (shape.longest_q > 128) return launch<T, depth.value, 8>(shape, arrays, stream);
-    return launch<T, depth.value, 4>(shape, arrays, stream);
+    const bool wide = shape.longest_q > 64;
+    if (arrays.dropout.p > 0.0f) {
+      return wide ? launch<T, depth.value, 8, true>(shape, arrays, stream)
+                  : launch<T, depth.value, 4, true>(shape, arrays, stream);
+    }
+    return wide ? launch<T, depth.value, 8, false>(shape, arrays, stream)
+                : launch<T, depth.value, 4, false>(shape, arrays, stream);
   });
 }
 

@@ -53,10 +53,12 @@ __device__ __forceinline__ void store_sums(T* to, const float (&sums)[kPerLane],
 
 __device__ __forceinline__ float keep_factor(const Dropper& drop, int64_t row, int head, int key) {
   if (!drop.active) return 1.0f;
-  const uint32_t kept = drop.keep(static_cast<uint64_t>(drop.samples[row]),
-                                  static_cast<uint32_t>(drop.positions[row]),
-                                  attention_quad(head, key));
-  return kept >> (key & 3) & 1u ? drop.scale : 0.0f;
+  PhiloxCounter draws[1] = {Dropper::counter(static_cast<uint64_t>(drop.samples[row]),
+                                             static_cast<uint32_t>(drop.positions[row]),
+                                             attention_quad(head, key))};
+  uint32_t kept[1];
+  drop.keep(draws, kept);
+  return kept[0] >> (key & 3) & 1u ? drop.scale : 0.0f;
 }
 
 template <typename T>

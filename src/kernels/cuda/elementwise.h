@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/cuda/launch.h"
+#include "kernels/cuda/row_sums.h"
 
 namespace hone::kernels::cuda {
 
@@ -12,7 +12,8 @@ Status activate(Activation activation, DType dtype, const void* x, int64_t count
                 Stream stream);
 
 /// dz = dy activation'(z) over dense [rows, width], and with it y = activation(z) (null: not
-/// wanted) and dbias += the column sums of dz (null: not wanted). dz may be dy, y may be z.
+/// wanted) and by `sums` dbias += the column sums of dz (null: not wanted). dz may be dy, y may be
+/// z.
 struct ActivationBackward {
   Activation activation = Activation::gelu;
   DType dtype = DType::f32;
@@ -23,8 +24,10 @@ struct ActivationBackward {
   void* y = nullptr;
   float* dbias = nullptr;
 };
-/// norm_backward_workspace(rows, width) bytes, where there is a dbias.
-Status activation_backward(const ActivationBackward& args, void* workspace, Stream stream);
+/// Leaves the sums of dbias in parts in the workspace, row_sums_workspace(rows, width) bytes;
+/// `sums` says how they are added up. Both may be null without a dbias.
+Status activation_backward(const ActivationBackward& args, void* workspace, Stream stream,
+                           RowSums* sums);
 
 /// y = x among f32, bf16 and f16. No overlap.
 Status convert(DType from, const void* x, DType to, void* y, int64_t count, Stream stream);

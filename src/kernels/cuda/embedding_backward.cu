@@ -3,8 +3,8 @@
 #include "kernels/cuda/common.cuh"
 
 // Tokens are put in the order of their ids by counting, for each token, the tokens that come before
-// it: tokens^2 comparisons, but one launch (at 16,384 tokens 0.3 G comparisons). A row's tokens are
-// then summed in runs; rows of more than one run are added up from scratch memory.
+// it: tokens^2 comparisons, but one launch. A row's tokens are then summed in runs; rows of more than
+// one run are added up from scratch memory.
 
 namespace hone::kernels::cuda {
 namespace {
@@ -25,28 +25,49 @@ struct Ids {
   const int32_t* ids[kTables];
 };
 
+/// Threads that share a token, each with its part of every tile of tokens.
+constexpr int kShare = 4;
+
+/// Also clears the rows' starts of the slots.
 __global__ void __launch_bounds__(kRankThreads)
-    rank_kernel(Ids tables, int tokens, Place* places) {
-  __shared__ int32_t others[kRankThreads];
+    rank_kernel(Ids tables, int tokens, Place* places, int32_t* starts, int64_t slots) {
+  __shared__ __align__(16) int32_t others[kRankThreads];
   const int32_t* ids = tables.ids[blockIdx.y];
-  const int token = static_cast<int>(blockIdx.x * kRankThreads + threadIdx.x);
+  const int thread = static_cast<int>(threadIdx.x);
+  const int token = static_cast<int>(blockIdx.x) * (kRankThreads / kShare) + thread / kShare;
+  const int64_t slot = int64_t{blockIdx.x} * kRankThreads + thread;
+  if (slot < slots) starts[int64_t{blockIdx.y} * slots + slot] = -1;
   const int32_t id = token < tokens && ids ? ids[token] : 0;
-  int smaller = 0, before = 0, count = 0;
+  int smaller = 0, equal = 0, before = 0;
   for (int base = 0; base < tokens; base += kRankThreads) {
-    const int mine = base + static_cast<int>(threadIdx.x);
     __syncthreads();
-    others[threadIdx.x] = mine < tokens ? (ids ? ids[mine] : 0) : INT32_MAX;
+    others[thread] = base + thread < tokens ? (ids ? ids[base + thread] : 0) : INT32_MAX;
     __syncthreads();
-#pragma unroll 16
-    for (int i = 0; i < kRankThreads; ++i) {
-      const int32_t other = others[i];
-      smaller += other < id;
-      count += other == id;
-      before += other == id && base + i < token;
+    const bool all_before = base + kRankThreads <= token;
+    const int count_before = equal;
+#pragma unroll 8
+    for (int i = 0; i < kRankThreads / kShare; i += 4) {
+      // Neighbours in a group read neighbouring vectors.
+      const int at = i * kShare + thread % kShare * 4;
+      const int4 other = *reinterpret_cast<const int4*>(others + at);
+      smaller += (other.x < id) + (other.y < id) + (other.z < id) + (other.w < id);
+      equal += (other.x == id) + (other.y == id) + (other.z == id) + (other.w == id);
+      if (!all_before && base + at < token) {
+        before += (other.x == id) + (other.y == id && base + at + 1 < token) +
+                  (other.z == id && base + at + 2 < token) +
+                  (other.w == id && base + at + 3 < token);
+      }
     }
+    if (all_before) before += equal - count_before;
   }
-  if (token < tokens) {
-    places[int64_t{blockIdx.y} * tokens + smaller + before] = {token, id, before, count};
+#pragma unroll
+  for (int offset = 1; offset < kShare; offset *= 2) {
+    smaller += __shfl_xor_sync(0xffffffffu, smaller, offset);
+    equal += __shfl_xor_sync(0xffffffffu, equal, offset);
+    before += __shfl_xor_sync(0xffffffffu, before, offset);
+  }
+  if (token < tokens && thread % kShare == 0) {
+    places[int64_t{blockIdx.y} * tokens + smaller + before] = {token, id, before, equal};
   }
 }
 
@@ -61,7 +82,9 @@ __device__ __forceinline__ int64_t run_slot(int64_t place) { return place / kRun
 
 struct Gradients {
   float* dtable[kTables];
+  uint8_t* touched[kTables];
   float* partials;  ///< [kTables][slots][width]
+  int32_t* starts;  ///< [kTables][slots]: the place where a row of several runs starts, or -1
   int64_t slots;
 };
 
@@ -75,6 +98,13 @@ __global__ void sum_runs_kernel(const T* dsum, int tokens, int width, const Plac
   const int length = run_length(first);
   if (length == 0) return;
   const bool only = first.count < 2 * kRun;
+  if (threadIdx.x == 0 && first.index == 0) {
+    if (gradients.touched[blockIdx.y]) gradients.touched[blockIdx.y][first.id] = 1;
+    if (!only) {
+      gradients.starts[int64_t{blockIdx.y} * gradients.slots + run_slot(blockIdx.x)] =
+          static_cast<int32_t>(blockIdx.x);
+    }
+  }
   float* to = only ? dtable + int64_t{first.id} * width
                    : gradients.partials +
                          (int64_t{blockIdx.y} * gradients.slots + run_slot(blockIdx.x)) * width;
@@ -97,31 +127,39 @@ __global__ void sum_runs_kernel(const T* dsum, int tokens, int width, const Plac
   }
 }
 
-/// A block a place; those where a row of several runs starts add its runs up.
+constexpr int kAddWarps = 8;
+
+/// A block a slot and 256 columns; those where a row of several runs starts add its runs up, a warp
+/// every eighth of them.
 template <bool kAligned>
-__global__ void add_runs_kernel(int tokens, int width, const Place* places, Gradients gradients) {
-  float* dtable = gradients.dtable[blockIdx.y];
-  if (!dtable) return;
-  const Place first = places[int64_t{blockIdx.y} * tokens + blockIdx.x];
-  if (first.index != 0 || first.count < 2 * kRun) return;
-  float* to = dtable + int64_t{first.id} * width;
-  for (int at = static_cast<int>(threadIdx.x) * kChunk; at < width;
-       at += static_cast<int>(blockDim.x) * kChunk) {
-    Chunk sum = {};
+__global__ void __launch_bounds__(32 * kAddWarps)
+    add_runs_kernel(int tokens, int width, const Place* places, Gradients gradients) {
+  __shared__ float shared[kAddWarps][32 * kChunk];
+  const int32_t start = gradients.starts[int64_t{blockIdx.y} * gradients.slots + blockIdx.x];
+  if (start < 0) return;
+  const Place first = places[int64_t{blockIdx.y} * tokens + start];
+  const int lane = static_cast<int>(threadIdx.x), warp = static_cast<int>(threadIdx.y);
+  const int at = static_cast<int>(blockIdx.z) * 32 * kChunk + lane * kChunk;
+  const float* partials =
+      gradients.partials + (int64_t{blockIdx.y} * gradients.slots + blockIdx.x) * width;
+  Chunk sum = {};
+  if (at < width) {
 #pragma unroll 4
-    for (int run = 0; run < first.count / kRun; ++run) {
-      const int64_t slot = run_slot(blockIdx.x + int64_t{run} * kRun);
-      const float* from =
-          gradients.partials + (int64_t{blockIdx.y} * gradients.slots + slot) * width;
-      const Chunk c = load_columns<kAligned>(from, at, width);
+    for (int run = warp; run < first.count / kRun; run += kAddWarps) {
+      const Chunk c = load_columns<kAligned>(partials + int64_t{run} * width, at, width);
 #pragma unroll
       for (int j = 0; j < kChunk; ++j) sum.value[j] += c.value[j];
     }
-    const Chunk before = load_columns<kAligned>(to, at, width);
-#pragma unroll
-    for (int j = 0; j < kChunk; ++j) sum.value[j] += before.value[j];
-    store_columns<kAligned>(to, at, width, sum);
   }
+#pragma unroll
+  for (int j = 0; j < kChunk; ++j) shared[warp][j * 32 + lane] = sum.value[j];
+  __syncthreads();
+  // Thread (lane, warp) takes element `warp` of lane's chunk.
+  if (at + warp >= width) return;
+  float total = 0.0f;
+#pragma unroll
+  for (int i = 0; i < kAddWarps; ++i) total += shared[i][warp * 32 + lane];
+  gradients.dtable[blockIdx.y][int64_t{first.id} * width + at + warp] += total;
 }
 
 size_t places_bytes(int64_t tokens) {
@@ -133,8 +171,9 @@ int64_t slot_count(int64_t tokens) { return ceil_div(tokens, kRun) + 1; }
 }  // namespace
 
 size_t embedding_backward_workspace(int64_t tokens, int64_t width) {
-  return places_bytes(tokens) +
-         static_cast<size_t>(kTables * slot_count(tokens) * width) * sizeof(float);
+  const auto slots = static_cast<size_t>(kTables * slot_count(tokens));
+  return places_bytes(tokens) + slots * static_cast<size_t>(width) * sizeof(float) +
+         slots * sizeof(int32_t);
 }
 
 Status embedding_backward(const EmbeddingBackward& args, void* workspace, Stream stream) {
@@ -147,6 +186,7 @@ Status embedding_backward(const EmbeddingBackward& args, void* workspace, Stream
   for (const EmbeddingGradient& table : args.tables) {
     if (!table.dtable) continue;
     ids.ids[tables] = table.ids;
+    gradients.touched[tables] = table.touched;
     gradients.dtable[tables++] = table.dtable;
     aligned = aligned && aligned16(table.dtable);
   }
@@ -155,10 +195,13 @@ Status embedding_backward(const EmbeddingBackward& args, void* workspace, Stream
   gradients.partials =
       reinterpret_cast<float*>(static_cast<char*>(workspace) + places_bytes(args.tokens));
   gradients.slots = slot_count(args.tokens);
+  gradients.starts =
+      reinterpret_cast<int32_t*>(gradients.partials + kTables * gradients.slots * args.width);
   const int tokens = static_cast<int>(args.tokens), width = static_cast<int>(args.width);
-  const dim3 rank_grid(static_cast<unsigned>(ceil_div(tokens, kRankThreads)),
+  const dim3 rank_grid(static_cast<unsigned>(ceil_div(tokens, kRankThreads / kShare)),
                        static_cast<unsigned>(tables));
-  rank_kernel<<<rank_grid, kRankThreads, 0, stream_of(stream)>>>(ids, tokens, places);
+  rank_kernel<<<rank_grid, kRankThreads, 0, stream_of(stream)>>>(
+      ids, tokens, places, gradients.starts, gradients.slots);
   if (const Status status = launched()) return status;
   const dim3 grid(static_cast<unsigned>(tokens), static_cast<unsigned>(tables));
   const int threads = static_cast<int>(ceil_div(width, kChunk * 32) * 32);
@@ -171,8 +214,11 @@ Status embedding_backward(const EmbeddingBackward& args, void* workspace, Stream
     return launched();
   });
   if (status) return status;
+  const dim3 add_grid(static_cast<unsigned>(gradients.slots), static_cast<unsigned>(tables),
+                      static_cast<unsigned>(ceil_div(width, 32 * kChunk)));
   const auto kernel = aligned ? add_runs_kernel<true> : add_runs_kernel<false>;
-  kernel<<<grid, block, 0, stream_of(stream)>>>(tokens, width, places, gradients);
+  kernel<<<add_grid, dim3(32, kAddWarps), 0, stream_of(stream)>>>(tokens, width, places,
+                                                                  gradients);
   return launched();
 }
 

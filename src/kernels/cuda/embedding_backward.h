@@ -10,6 +10,7 @@ namespace hone::kernels::cuda {
 struct EmbeddingGradient {
   const int32_t* ids = nullptr;  ///< [tokens], in range; null: all 0
   float* dtable = nullptr;       ///< [entries, width]; null: frozen
+  uint8_t* touched = nullptr;  ///< [entries]: becomes 1 where a row was added to; null: not wanted
 };
 struct EmbeddingBackward {
   DType dtype = DType::f32;

@@ -71,7 +71,7 @@ __global__ void __launch_bounds__(kNormWarps * 32)
   const Dropper drop(source.dropout), output_drop(out.output_dropout);
   const int64_t row = int64_t{blockIdx.x} * Layout::kRows + Layout::row();
   const bool there = row < rows;
-  Chunk s[Layout::kChunks];
+  Chunk s[Layout::kChunks], weight[Layout::kChunks], bias[Layout::kChunks];
   float sum = 0.0f;
 #pragma unroll
   for (int i = 0; i < Layout::kChunks; ++i) {
@@ -82,6 +82,13 @@ __global__ void __launch_bounds__(kNormWarps * 32)
     for (int j = 0; j < kChunk; ++j) {
       if (kAligned || at + j < width) sum += s[i].value[j];
     }
+  }
+#pragma unroll
+  for (int i = 0; i < Layout::kChunks; ++i) {  // on their way while the sums are made
+    const int at = Layout::column(i);
+    if (at >= width) continue;
+    weight[i] = load_columns<kAligned>(out.weight, at, width);
+    bias[i] = load_columns<kAligned>(out.affine_bias, at, width);
   }
   const float inverse = 1.0f / static_cast<float>(width);
   const float mean = Layout::row_sums(sum, 0.0f).x * inverse;
@@ -103,13 +110,11 @@ __global__ void __launch_bounds__(kNormWarps * 32)
   for (int i = 0; i < Layout::kChunks; ++i) {
     const int at = Layout::column(i);
     if (at >= width) continue;
-    const Chunk weight = load_columns<kAligned>(out.weight, at, width);
-    const Chunk bias = load_columns<kAligned>(out.affine_bias, at, width);
     Chunk y;
 #pragma unroll
     for (int j = 0; j < kChunk; ++j) {
       s[i].value[j] *= rstd;
-      y.value[j] = s[i].value[j] * weight.value[j] + bias.value[j];
+      y.value[j] = s[i].value[j] * weight[i].value[j] + bias[i].value[j];
     }
     if (out.xhat) store_columns<kAligned>(out.xhat + row * width, at, width, s[i]);
     if (output_drop.active) output_drop.apply(row, at, y);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/cuda/launch.h"
+#include "kernels/cuda/row_sums.h"
 
 namespace hone::kernels::cuda {
 
@@ -51,15 +51,12 @@ struct NormBackward {
   Dropout dropout;           ///< as forward had it
   void* dsum = nullptr;      ///< = of s, and so of the residual; may be dy
   void* dx = nullptr;        ///< = of x + bias; null where forward did not drop: it is dsum
-  float* dweight = nullptr;  ///< += [width]; null: frozen
+  float* dweight = nullptr;  ///< += [width], by `sums`; null: frozen
   float* daffine_bias = nullptr;
-  float* dbias = nullptr;  ///< += [width], the column sums of dx
+  float* dbias = nullptr;  ///< += [width], the column sums of dx, by `sums`
 };
-size_t norm_backward_workspace(int64_t rows, int64_t width);
-Status layer_norm_backward(const NormBackward& args, void* workspace, Stream stream);
-
-/// out [width] += the column sums of x [rows, width] (rows `stride` apart). The same scratch.
-Status add_column_sums(DType dtype, const void* x, int64_t stride, int64_t rows, int64_t width,
-                       float* out, void* workspace, Stream stream);
+/// Leaves the sums of the parameters' gradients in parts in the workspace, row_sums_workspace(rows,
+/// width) bytes; `sums` says how they are added up. Both may be null where none is wanted.
+Status layer_norm_backward(const NormBackward& args, void* workspace, Stream stream, RowSums* sums);
 
 }  // namespace hone::kernels::cuda

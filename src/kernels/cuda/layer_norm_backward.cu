@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "kernels/cuda/column_sums.cuh"
+#include "kernels/cuda/row_sums.cuh"
 #include "kernels/cuda/dropout.cuh"
 #include "kernels/cuda/norm.cuh"
 
@@ -41,7 +41,7 @@ __device__ __forceinline__ void write_sums(const Chunk* sums, int width, float* 
 }
 
 template <typename Layout, typename T>
-__global__ void __launch_bounds__(kNormWarps * 32)
+__global__ void __launch_bounds__(kNormWarps * 32, 3)
     norm_backward_kernel(Arrays<T> a, int64_t rows, int width) {
   constexpr bool kAligned = Layout::kAligned;
   constexpr int kChunks = Layout::kChunks;
@@ -103,8 +103,14 @@ __global__ void __launch_bounds__(kNormWarps * 32)
   write_sums<Layout>(dbias, width, partials + 2 * width);
 }
 
+/// Rows of a block at a time follow from the width alone, however rows are aligned.
+int64_t blocks_of(int64_t rows, int64_t width) {
+  const int64_t at_a_time = width <= 1024 ? kNormWarps : width <= 2048 ? kNormWarps / 2 : 1;
+  return std::min(ceil_div(rows, at_a_time), kNormSumBlocks);
+}
+
 template <typename T>
-Status launch(const NormBackward& args, float* partials, int64_t* blocks_out, Stream stream) {
+Status launch(const NormBackward& args, float* partials, Stream stream) {
   const Arrays<T> a{static_cast<const T*>(args.dy),
                     static_cast<const T*>(args.xhat),
                     args.rstd,
@@ -118,9 +124,8 @@ Status launch(const NormBackward& args, float* partials, int64_t* blocks_out, St
                        aligned16(args.weight) && aligned16(args.dsum) && aligned16(args.dx);
   return by_norm_layout(args.width, aligned, [&](auto layout) {
     using Layout = decltype(layout);
-    const int64_t blocks = std::min(ceil_div(args.rows, Layout::kRows), kNormSumBlocks);
+    const int64_t blocks = blocks_of(args.rows, args.width);
     const auto shared = static_cast<size_t>(Layout::kRows * args.width) * sizeof(float);
-    *blocks_out = blocks;
     norm_backward_kernel<Layout, T>
         <<<static_cast<unsigned>(blocks), kNormWarps * 32, shared, stream_of(stream)>>>(
             a, args.rows, static_cast<int>(args.width));
@@ -130,23 +135,22 @@ Status launch(const NormBackward& args, float* partials, int64_t* blocks_out, St
 
 }  // namespace
 
-Status layer_norm_backward(const NormBackward& args, void* workspace, Stream stream) {
+Status layer_norm_backward(const NormBackward& args, void* workspace, Stream stream,
+                           RowSums* sums) {
+  if (sums) *sums = {};
   if (args.rows == 0) return nullptr;
   if (args.dropout.p > 0.0f && !args.dx) return "a norm's dropout without a gradient of x";
-  const bool sums = args.dweight || args.daffine_bias || args.dbias;
-  auto* partials = sums ? static_cast<float*>(workspace) : nullptr;
-  int64_t blocks = 0;
-  const Status status = by_dtype(args.dtype, [&](auto* type) {
+  if (sums) {
+    *sums = {static_cast<const float*>(workspace),
+             blocks_of(args.rows, args.width),
+             3,
+             static_cast<int32_t>(args.width),
+             {args.dweight, args.daffine_bias, args.dbias}};
+  }
+  return by_dtype(args.dtype, [&](auto* type) {
     using T = std::remove_pointer_t<decltype(type)>;
-    return launch<T>(args, partials, &blocks, stream);
+    return launch<T>(args, sums ? static_cast<float*>(workspace) : nullptr, stream);
   });
-  if (status || !sums) return status;
-  return add_partial_sums({partials,
-                           blocks,
-                           3,
-                           static_cast<int>(args.width),
-                           {args.dweight, args.daffine_bias, args.dbias}},
-                          stream_of(stream));
 }
 
 }  // namespace hone::kernels::cuda

@@ -8,7 +8,7 @@
 namespace hone::kernels::cuda {
 
 /// A block of norm kernels; a row takes kWarps of its warps, a lane kChunks chunks of the row.
-constexpr int kNormWarps = 8;
+constexpr int kNormWarps = 4;
 
 template <int kChunks_, int kWarps_, bool kAligned_>
 struct NormLayout {
@@ -52,6 +52,7 @@ Status by_norm_layout(int64_t width, bool aligned, const Body& body) {
   if (width > kMaxNormWidth) return "a norm over more than 4096 elements";
   if (!aligned) {
     if (width <= 1024) return body(NormLayout<4, 1, false>());
+    if (width <= 2048) return body(NormLayout<4, 2, false>());
     return body(NormLayout<4, 4, false>());
   }
   if (width <= 256) return body(NormLayout<1, 1, true>());

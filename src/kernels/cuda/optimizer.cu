@@ -70,6 +70,11 @@ __device__ void decide(double squares, OptimizerState* state, StepScalars* scala
   *scalars = s;
 }
 
+/// Whether a piece's gradient at `at` may differ from 0.
+__device__ __forceinline__ bool touched(const OptimizerPiece& piece, int at) {
+  return !piece.touched || piece.touched[at / piece.row_width] != 0;
+}
+
 __device__ __forceinline__ float square_sum(const float4& g) {
   return g.x * g.x + g.y * g.y + g.z * g.z + g.w * g.w;
 }
@@ -87,11 +92,11 @@ __global__ void __launch_bounds__(kThreads)
     i = piece.count / 4 * 4;
     // Squares of 4 are added in fp32, then in double: what overflows is not finite either way.
     for (int at = static_cast<int>(threadIdx.x) * 4; at < i; at += kThreads * 4) {
-      sum += square_sum(*reinterpret_cast<const float4*>(g + at));
+      if (touched(piece, at)) sum += square_sum(*reinterpret_cast<const float4*>(g + at));
     }
   }
   for (int at = i + static_cast<int>(threadIdx.x); at < piece.count; at += kThreads) {
-    sum += double{g[at]} * g[at];
+    if (touched(piece, at)) sum += double{g[at]} * g[at];
   }
   sum = block_sum(sum);
   double* sums = sums_of(workspace);
@@ -148,10 +153,11 @@ __global__ void __launch_bounds__(kThreads)
   int whole = piece.begin % 4 == 0 ? piece.count / 4 * 4 : 0;
   for (int at = static_cast<int>(threadIdx.x) * 4; at < whole; at += kThreads * 4) {
     float4* to_g = reinterpret_cast<float4*>(g + at);
+    const bool some = touched(piece, at);
     if (!s.skipped) {
       float4 pv = *reinterpret_cast<float4*>(p + at), mv = *reinterpret_cast<float4*>(m + at);
       float4 vv = *reinterpret_cast<float4*>(v + at);
-      const float4 gv = *to_g;
+      const float4 gv = some ? *to_g : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
       pv.x = update(s, ps, pv.x, gv.x, mv.x, vv.x);
       pv.y = update(s, ps, pv.y, gv.y, mv.y, vv.y);
       pv.z = update(s, ps, pv.z, gv.z, mv.z, vv.z);
@@ -161,14 +167,20 @@ __global__ void __launch_bounds__(kThreads)
       *reinterpret_cast<float4*>(v + at) = vv;
       if (copy) store_copy(copy + at, pv);
     }
-    if (a.zero_gradients) *to_g = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    if (piece.zero && some) *to_g = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
   }
   for (int at = whole + static_cast<int>(threadIdx.x); at < piece.count; at += kThreads) {
     if (!s.skipped) {
       p[at] = update(s, ps, p[at], g[at], m[at], v[at]);
       if (copy) copy[at] = from_float<Copy>(p[at]);
     }
-    if (a.zero_gradients) g[at] = 0.0f;
+    if (piece.zero) g[at] = 0.0f;
+  }
+  if (!piece.touched) return;
+  __syncthreads();
+  for (int row = static_cast<int>(threadIdx.x); row < piece.count / piece.row_width;
+       row += kThreads) {
+    piece.touched[row] = 0;
   }
 }
 

@@ -12,7 +12,12 @@ struct OptimizerPiece {
   int32_t count;
   int32_t decay;  ///< 0 or 1
   float lr_scale;
+  int32_t zero;       ///< 1: the gradient is set to 0 behind itself, for a backward pass that adds
+  int32_t row_width;  ///< of a table whose rows are marked; the piece is whole rows
   int32_t unused;
+  /// In device memory, a byte a row, from the piece's first: 1 where the gradient is not 0. Set by
+  /// embedding_backward(), cleared by the step. Null: all of the gradient is read.
+  uint8_t* touched;
 };
 
 /// One block of device memory: what a step of AdamW reads, and what it reports. The host writes the
@@ -35,7 +40,6 @@ struct OptimizerArrays {
   float* v = nullptr;
   void* copy = nullptr;            ///< = the new parameters in `copy_dtype`; null: not wanted
   DType copy_dtype = DType::bf16;  ///< bf16 or f16
-  bool zero_gradients = true;
 };
 
 size_t adamw_workspace(int64_t pieces);

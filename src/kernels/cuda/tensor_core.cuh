@@ -120,23 +120,29 @@ struct Rows {
 };
 
 /// c [kPairs][2] = rows * tile^T, of 16 kPairs shared rows from pair `first` on.
+///
+/// A pair is 16 rows, which keep the exchange of pieces, and a step along the depth is two pieces:
+/// so one address serves all, with a constant exchanged in or added.
 template <int kDepth, int kPairs, typename T>
 __device__ __forceinline__ void multiply_transposed(float (&c)[kPairs][2][4],
                                                     const Rows<kDepth>& rows, uint32_t tile,
                                                     int first) {
+  constexpr int kPairBytes = 16 * Tile<kDepth>::kRowBytes;
   const int lane = static_cast<int>(threadIdx.x % 32), i = lane % 8, matrix = lane / 8;
+  const int row = Tile<kDepth>::row_of(0, i, matrix / 2);
+  const uint32_t at = tile + static_cast<uint32_t>(first * kPairBytes) +
+                      Tile<kDepth>::offset(row, matrix % 2);
 #pragma unroll
   for (int pair = 0; pair < kPairs; ++pair) {
 #pragma unroll
-    for (int h = 0; h < 2; ++h) {
+    for (int j = 0; j < 8; ++j) c[pair][j / 4][j % 4] = 0.0f;
+  }
 #pragma unroll
-      for (int j = 0; j < 4; ++j) c[pair][h][j] = 0.0f;
-    }
-    const int row = Tile<kDepth>::row_of(first + pair, i, matrix / 2);
+  for (int k = 0; k < kDepth / 16; ++k) {
 #pragma unroll
-    for (int k = 0; k < kDepth / 16; ++k) {
+    for (int pair = 0; pair < kPairs; ++pair) {
       uint32_t b[4];
-      load_matrices(b, tile + Tile<kDepth>::offset(row, 2 * k + matrix % 2));
+      load_matrices(b, (at ^ static_cast<uint32_t>(32 * k)) + pair * kPairBytes);
       mma<T>(c[pair][0], rows.a[k], b[0], b[1]);
       mma<T>(c[pair][1], rows.a[k], b[2], b[3]);
     }
@@ -149,17 +155,20 @@ template <int kDepth, int kPairs, typename T>
 __device__ __forceinline__ void multiply_add(float (&sum)[kDepth / 8][4],
                                              const float (&p)[kPairs][2][4], uint32_t tile,
                                              int first) {
+  constexpr int kPairBytes = 16 * Tile<kDepth>::kRowBytes;
   const int lane = static_cast<int>(threadIdx.x % 32), i = lane % 8, matrix = lane / 8;
+  const int row = Tile<kDepth>::row_of(0, i, matrix % 2);
+  const uint32_t at = tile + static_cast<uint32_t>(first * kPairBytes) +
+                      Tile<kDepth>::offset(row, matrix / 2);
 #pragma unroll
   for (int pair = 0; pair < kPairs; ++pair) {
     const uint32_t a[4] = {
         pack_pair<T>(p[pair][0][0], p[pair][0][1]), pack_pair<T>(p[pair][0][2], p[pair][0][3]),
         pack_pair<T>(p[pair][1][0], p[pair][1][1]), pack_pair<T>(p[pair][1][2], p[pair][1][3])};
-    const int row = Tile<kDepth>::row_of(first + pair, i, matrix % 2);
 #pragma unroll
     for (int d = 0; d < kDepth / 8; d += 2) {
       uint32_t b[4];
-      load_matrices_transposed(b, tile + Tile<kDepth>::offset(row, d + matrix / 2));
+      load_matrices_transposed(b, (at ^ static_cast<uint32_t>(16 * d)) + pair * kPairBytes);
       mma<T>(sum[d], a, b[0], b[1]);
       mma<T>(sum[d + 1], a, b[2], b[3]);
     }

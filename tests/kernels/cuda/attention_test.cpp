@@ -98,6 +98,8 @@ struct Layer {
              .head_size = depth,
              .scale = 1.0f / std::sqrt(float(depth)),
              .dtype = dtype};
+    kept = CudaBuffer(kernel_api().attention_kept_words(shape) * sizeof(uint32_t));
+    stream.fill(kept.data(), 0xff, kept.size());
   }
 
   Status forward(AttentionKernel kernel) {
@@ -108,6 +110,7 @@ struct Layer {
     args.out = gpu_out.data();
     args.log_sums = gpu_sums.floats();
     args.dropout = with.gpu;
+    args.kept = kept.as<uint32_t>();
     return kernel_api().attention(shape, args, kernel, stream.handle());
   }
   Status backward(AttentionKernel kernel) {
@@ -119,6 +122,7 @@ struct Layer {
     args.dout = gpu_dout.data();
     args.log_sums = gpu_sums.floats();
     args.dropout = with.gpu;
+    args.kept = kept.as<uint32_t>();
     args.dq = {gpu_dq.data(), width};
     args.dk = {gpu_dkv.data(), 2 * width};
     args.dv = {gpu_dkv.at(width), 2 * width};
@@ -136,7 +140,7 @@ struct Layer {
   DropoutRows with;
   DeviceVector<int32_t> gpu_q_offsets, gpu_k_offsets;
   DeviceArray gpu_q, gpu_kv, gpu_dout, gpu_out, gpu_dq, gpu_dkv, gpu_sums;
-  CudaBuffer workspace;
+  CudaBuffer workspace, kept;
   AttentionShape shape;
 };
 
@@ -205,8 +209,13 @@ TEST_F(CudaAttention, Values) {
         EXPECT_NE(layer.forward(Kernel::flash), nullptr);
         continue;
       }
-      expect_values(layer, ref, Kernel::plain, Kernel::plain, c.spread);
+      expect_values(layer, ref, Kernel::flash, Kernel::plain, c.spread);
       expect_values(layer, ref, Kernel::flash, Kernel::flash, c.spread);
+      if (std::max(layer.shape.longest_q, layer.shape.longest_k) <= 128) {
+        expect_values(layer, ref, Kernel::flash, Kernel::whole_sequence, c.spread);
+      } else {
+        EXPECT_NE(layer.backward(Kernel::whole_sequence), nullptr);
+      }
     }
   }
 }

@@ -35,17 +35,19 @@ TEST_F(CudaElementwise, Activations) {
         DeviceArray gdbias(stream(), DType::f32, std::vector<float>(size_t(s.width), 0.5f));
         check(api().activate(activation, dtype, gz.data(), count, gy.data(), handle()));
         expect_near(gy.get(), y, dtype, 1e-6);
-        const CudaBuffer workspace(api().norm_backward_workspace(s.rows, s.width));
+        const CudaBuffer workspace(api().row_sums_workspace(s.rows, s.width));
         ActivationBackward args{activation, dtype,      s.rows,       s.width,        gdy.data(),
                                 gz.data(),  gdz.data(), again.data(), gdbias.floats()};
-        check(api().activation_backward(args, workspace.data(), handle()));
+        RowSums sums;
+        check(api().activation_backward(args, workspace.data(), handle(), &sums));
+        check(api().add_row_sums(&sums, 1, handle()));
         expect_near(gdz.get(), dz, dtype, 1e-6);
         expect_near(gdbias.get(), dbias, DType::f32, 1e-5);
         EXPECT_EQ(again.bytes(), gy.bytes());
         args.dbias = nullptr;
         args.y = nullptr;
         args.dz = gdy.data();  // in place
-        check(api().activation_backward(args, nullptr, handle()));
+        check(api().activation_backward(args, nullptr, handle(), nullptr));
         EXPECT_EQ(gdy.bytes(), gdz.bytes());
       }
     }

@@ -50,11 +50,17 @@ TEST_F(CudaEmbeddingBackward, AddsEveryTokenToItsRow) {
         args.width = c.width;
         args.dsum = gdsum.data();
         args.tables[0] = {c.entries == 0 ? nullptr : gids.data(), table.floats()};
-        args.tables[2] = {gskewed.data(), other.floats()};
+        DeviceVector<uint8_t> touched(stream(), std::vector<uint8_t>(size_t(rows), 0));
+        args.tables[2] = {gskewed.data(), other.floats(), touched.data()};
         stream().fill(workspace.data(), 0xff, workspace.size());
         check(api().embedding_backward(args, workspace.data(), handle()));
         expect_near(table.get(), expected, DType::f32, 2e-6);
         expect_near(other.get(), expected_skewed, DType::f32, 2e-6);
+        const auto marks = touched.get();
+        for (int64_t row = 0; row < rows; ++row) {
+          const bool there = std::count(skewed.begin(), skewed.end(), int32_t(row)) > 0;
+          ASSERT_EQ(marks[row], there ? 1 : 0) << "row " << row;
+        }
         if (run == 0) first = other.bytes();
         EXPECT_EQ(other.bytes(), first);
       }

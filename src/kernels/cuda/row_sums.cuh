@@ -6,10 +6,10 @@
 /// in the order of the blocks. The cut into blocks follows from the row count alone.
 namespace hone::kernels::cuda {
 
-/// Blocks of norm kernels that write partial sums: two for each multiprocessor of an H100.
-constexpr int64_t kNormSumBlocks = 264;
+/// Blocks of norm kernels that write partial sums: three for each multiprocessor of an H100.
+constexpr int64_t kNormSumBlocks = 396;
 /// Runs of rows in matrices that are cut along columns too.
-constexpr int64_t kColumnSumRuns = 64;
+constexpr int64_t kColumnSumRuns = 128;
 
 constexpr int kColumnSumWarps = 8;
 constexpr int kColumnSumColumns = 32 * kChunk;  ///< of a block
@@ -17,17 +17,6 @@ inline int64_t column_sum_runs(int64_t rows) {
   const int64_t runs = ceil_div(rows, 4 * kColumnSumWarps);
   return runs < kColumnSumRuns ? runs : kColumnSumRuns;
 }
-
-/// outs[i] [width] += the sum over blocks of partials [blocks][sums][width], for each i < sums whose
-/// outs[i] is not null.
-struct PartialSums {
-  const float* partials;
-  int64_t blocks;
-  int sums;
-  int width;
-  float* outs[3];
-};
-Status add_partial_sums(const PartialSums& args, cudaStream_t stream);
 
 /// Adds up a block's chunks of columns over its kColumnSumWarps warps and writes them to
 /// partials [runs][width]. All threads of the block call it; blockIdx.y is the run.

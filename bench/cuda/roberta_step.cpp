@@ -1,0 +1,95 @@
+#include "cuda/roberta_step.h"
+
+#include <algorithm>
+
+#include "cuda/roberta_model.h"
+
+namespace hone::bench {
+
+RobertaStep::RobertaStep(const StepShape& shape, CudaStream& stream)
+    : model_(std::make_unique<StepModel>(shape, stream)) {}
+RobertaStep::~RobertaStep() = default;
+
+const std::vector<StepOp>& RobertaStep::ops() const { return model_->ops; }
+
+void RobertaStep::play(bool serial) {
+  StepModel& m = *model_;
+  bool ahead = true;  // the main stream has gone on since the side stream last looked
+  size_t used = 0;
+  const auto event = [&]() -> CudaEvent& {
+    if (used == m.events.size()) m.events.push_back(std::make_unique<CudaEvent>());
+    return *m.events[used++];
+  };
+  std::map<int, CudaEvent*> marks;
+  for (const StepOp& op : m.ops) {
+    if (!op.name) {
+      if (!serial && marks.count(op.wait)) marks[op.wait]->wait(m.stream);
+      continue;
+    }
+    if (serial || !op.side) {
+      op.run(m.stream.handle());
+      ahead = true;
+      continue;
+    }
+    if (ahead) {
+      CudaEvent& e = event();
+      e.record(m.stream);
+      e.wait(m.side);
+      ahead = false;
+    }
+    op.run(m.side.handle());
+    if (op.mark >= 0) {
+      CudaEvent& e = event();
+      e.record(m.side);
+      marks[op.mark] = &e;
+    }
+  }
+}
+
+void RobertaStep::play_named(const std::string& name) {
+  for (const StepOp& op : model_->ops) {
+    if (op.name && name == op.name) op.run(model_->stream.handle());
+  }
+}
+
+void RobertaStep::tune() {
+  StepModel& m = *model_;
+  const auto same = [](const ProductShape& a, const ProductShape& b) {
+    return a.kind == b.kind && a.m == b.m && a.n == b.n && a.k == b.k && a.add == b.add &&
+           a.bias == b.bias && a.lda == b.lda && a.ldc == b.ldc;
+  };
+  std::vector<ProductShape> done;
+  for (const auto& [shape, arrays] : m.products) {
+    if (std::any_of(done.begin(), done.end(),
+                    [&, &s = shape](const auto& d) { return same(d, s); }))
+      continue;
+    done.push_back(shape);
+    ok(kernel_api().product_tune(shape, arrays, m.scratch[0], kProductScratch, m.stream.handle()),
+       "tuning");
+  }
+}
+
+double RobertaStep::loss() {
+  double value = 0;
+  model_->stream.copy(&value, model_->loss_value, sizeof value);
+  model_->stream.synchronize();
+  return value;
+}
+
+double RobertaStep::grad_norm() {
+  OptimizerState state;
+  model_->stream.copy(&state, model_->parameters.state, sizeof state);
+  model_->stream.synchronize();
+  return state.grad_norm;
+}
+
+std::vector<char> RobertaStep::parameter_bytes() {
+  std::vector<char> bytes(static_cast<size_t>(model_->parameters.count) * 4);
+  model_->stream.copy(bytes.data(), model_->parameters.p_, bytes.size());
+  model_->stream.synchronize();
+  return bytes;
+}
+
+size_t RobertaStep::device_bytes() const { return model_->arena.total(); }
+
+}  // namespace hone::bench
