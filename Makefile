@@ -7,7 +7,7 @@ PYTHON ?= $(if $(wildcard .venv/bin/python),.venv/bin/python,python3)
 MINILM := .cache/minilm
 FUZZ_SECONDS ?= 10
 
-.PHONY: help setup build demo test test-asan test-tsan bench lint tidy layers format parity fuzz clean
+.PHONY: help setup build demo test test-asan test-tsan test-gpu bench bench-gpu lint tidy layers format parity fuzz clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -40,6 +40,13 @@ test-tsan: setup ## all tests under the thread sanitizer
 	@rm -f build-tsan-configure.log
 	@cmake --build --preset tsan -j $(JOBS)
 	@ctest --preset tsan -j 1
+
+test-gpu: ## the tests that need a GPU, from what is built; nothing is fetched
+	@$(BUILD)/device_test --gtest_filter='Cuda*'
+	@$(BUILD)/kernels_cuda_test
+
+bench-gpu: ## time the CUDA kernels of a RoBERTa-base step, one by one and together
+	@$(BUILD)/step_bench
 
 fuzz: test-asan ## longer fuzzing: FUZZ_SECONDS=600 make fuzz
 

@@ -49,6 +49,7 @@ CublasLt open_cublaslt() {
                    find(library, "cublasLtGetVersion", lt.version) &&
                    find(library, "cublasLtMatmul", lt.matmul) &&
                    find(library, "cublasLtMatmulAlgoGetHeuristic", lt.heuristic) &&
+                   find(library, "cublasLtMatmulAlgoCheck", lt.check) &&
                    find(library, "cublasLtMatmulDescCreate", lt.desc_create) &&
                    find(library, "cublasLtMatmulDescSetAttribute", lt.desc_set) &&
                    find(library, "cublasLtMatrixLayoutCreate", lt.layout_create) &&

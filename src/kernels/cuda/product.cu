@@ -206,9 +206,15 @@ Status product_restore(const TunedProduct& tuned) {
   Status status = nullptr;
   PreparedProduct* p = prepared_product(tuned.shape, &status);
   if (!p) return status;
-  static_assert(sizeof p->algorithm == sizeof tuned.algorithm.words);
-  std::copy_n(tuned.algorithm.words, 8, reinterpret_cast<uint64_t*>(&p->algorithm));
-  p->workspace_bytes = tuned.algorithm.workspace_bytes;
+  cublasLtMatmulAlgo_t algorithm;
+  static_assert(sizeof algorithm == sizeof tuned.algorithm.words);
+  std::copy_n(tuned.algorithm.words, 8, reinterpret_cast<uint64_t*>(&algorithm));
+  cublasLtMatmulHeuristicResult_t result;
+  const cublasStatus_t checked = cublaslt().check(cublaslt_handle(), p->desc, p->first, p->second,
+                                                  p->result, p->result, &algorithm, &result);
+  if (checked != CUBLAS_STATUS_SUCCESS) return "cuBLASLt refuses a tuned algorithm";
+  p->algorithm = algorithm;
+  p->workspace_bytes = result.workspaceSize;
   p->microseconds = tuned.algorithm.microseconds;
   p->chosen = true;
   return nullptr;

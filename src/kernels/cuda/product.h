@@ -39,7 +39,6 @@ struct ProductAlgorithm {
   float microseconds;  ///< as measured; 0: the library's own first choice
 };
 
-/// Algorithms that were found, to be kept and given back; `index` counts from 0 to where it fails.
 struct TunedProduct {
   ProductShape shape;
   ProductAlgorithm algorithm;
@@ -54,9 +53,11 @@ Status product_prepare(const ProductShape& shape, size_t workspace_limit, size_t
 Status product_tune(const ProductShape& shape, const ProductArrays& arrays, void* workspace,
                     size_t workspace_limit, Stream stream);
 /// The workspace is aligned to 256 bytes, as prepared. The product of two streams may not share it.
+/// Not for two threads at once.
 Status product(const ProductShape& shape, const ProductArrays& arrays, void* workspace,
                size_t workspace_bytes, Stream stream);
 
+/// Takes an algorithm from a tuning file; cuBLASLt checks it.
 Status product_restore(const TunedProduct& tuned);
 /// The index-th product prepared or tuned so far; "end" behind the last.
 Status product_tuned(int64_t index, TunedProduct* tuned);

@@ -1,6 +1,9 @@
 #include "kernels/cuda/product.h"
 
+#include "base/error.h"
+#include "base/file.h"
 #include "kernels/cuda/gpu_test.h"
+#include "kernels/cuda/tuning.h"
 
 namespace hone::kernels::cuda {
 namespace {
@@ -113,6 +116,36 @@ TEST_F(CudaProduct, TunedAndRestored) {
   EXPECT_GT(found.algorithm.microseconds, 0);
   check(api().product_restore(found));
   EXPECT_EQ(tuned, p.run(false));
+}
+
+TEST_F(CudaProduct, TuningFile) {
+  Product p(stream(), ProductKind::weight_gradient, DType::bf16, DType::f32, {192, 256, 128}, true,
+            false);
+  const std::vector<float> tuned = p.run(true);
+  const std::string path = testing::TempDir() + "/tuning.json";
+  save_tuning(path);
+  EXPECT_EQ(load_tuning(path), "");
+  EXPECT_EQ(tuned, p.run(false));
+
+  std::string text = read_file(path);
+  const auto edited = [&](const std::string& from, const std::string& to) {
+    std::string copy = text;
+    const size_t at = copy.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    copy.replace(at, from.size(), to);
+    OutputFile file(path);
+    file.write(copy);
+    file.commit();
+  };
+  edited("\"device\": \"", "\"device\": \"other ");
+  EXPECT_NE(load_tuning(path).find("made on 'other "), std::string::npos);
+  edited("weight_gradient", "other");
+  EXPECT_THROW(load_tuning(path), Error);
+  edited("\"algorithm\": [\n    \"", "\"algorithm\": [\n    \"x");
+  EXPECT_THROW(load_tuning(path), Error);
+  edited("\"m\": ", "\"m\": -");
+  EXPECT_THROW(load_tuning(path), Error);
+  std::remove(path.c_str());
 }
 
 TEST_F(CudaProduct, EmptyAndUnprepared) {
