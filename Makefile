@@ -6,8 +6,9 @@ BUILD := build
 PYTHON ?= $(if $(wildcard .venv/bin/python),.venv/bin/python,python3)
 MINILM := .cache/minilm
 FUZZ_SECONDS ?= 10
+GPU_BUILD ?= $(if $(wildcard build-cuda/libhone_cuda.so),build-cuda,$(BUILD))
 
-.PHONY: help setup build demo test test-asan test-tsan test-gpu bench bench-gpu lint tidy layers format parity fuzz clean
+.PHONY: help setup build demo test test-asan test-tsan cuda test-gpu bench bench-gpu lint tidy layers format parity fuzz clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -41,12 +42,18 @@ test-tsan: setup ## all tests under the thread sanitizer
 	@cmake --build --preset tsan -j $(JOBS)
 	@ctest --preset tsan -j 1
 
+cuda: setup ## build the CUDA plugin with everything else into build-cuda (needs nvcc)
+	@test -e .cache/cublas || test -e /usr/local/cuda/include/cublasLt.h || tools/cublas-headers
+	@cmake --preset cuda > build-cuda-configure.log 2>&1 || { cat build-cuda-configure.log; exit 1; }
+	@rm -f build-cuda-configure.log
+	@cmake --build --preset cuda -j $(JOBS)
+
 test-gpu: ## the tests that need a GPU, from what is built; nothing is fetched
-	@$(BUILD)/device_test --gtest_filter='Cuda*'
-	@$(BUILD)/kernels_cuda_test
+	@$(GPU_BUILD)/device_test --gtest_filter='Cuda*'
+	@$(GPU_BUILD)/kernels_cuda_test
 
 bench-gpu: ## time the CUDA kernels of a RoBERTa-base step, one by one and together
-	@$(BUILD)/step_bench
+	@$(GPU_BUILD)/step_bench
 
 fuzz: test-asan ## longer fuzzing: FUZZ_SECONDS=600 make fuzz
 
