@@ -133,7 +133,9 @@ void read_adapter_labels(const Adapter& adapter, const std::string& path, Encode
   }
   const Family& family = family_of(config);
   const io::TensorInfo* out = adapter.find(family, std::string(family.names.head_out) + ".weight");
-  if (out && out->shape.size() == 2 && out->shape[0] > 0) set_label_count(out->shape[0], config);
+  // With its width right, a head cannot claim more labels than its file has bytes.
+  if (!out || out->shape.size() != 2 || out->shape[1] != config.hidden_size) return;
+  if (out->shape[0] > 0) set_label_count(out->shape[0], config);
 }
 
 ModelFolder open_adapter_folder(const std::string& path) {

@@ -105,6 +105,13 @@ TEST(BadAdapter, ShapesMustFit) {
                   "has shape [3]");
 }
 
+TEST(BadAdapter, AnEmptyHeadDoesNotClaimLabels) {
+  const Scratch folder;
+  write(folder, config(),
+        {{"base_model.model.classifier.weight", DType::f32, {int64_t{1} << 40, 0}}});
+  expect_contains(outcome(folder), "classifier.weight has shape [1099511627776, 0]");
+}
+
 TEST(BadAdapter, OfAnAdapterOrOfNothing) {
   const Scratch inner;
   write(inner, config(), pair());
