@@ -26,10 +26,12 @@ struct Linear {
     return {held_in(weight.dtype), isa, weight.rows, weight.width, data};
   }
 
-  /// The op's columns of y, or of its gradient.
+  /// The op's columns of y, or of its gradient; null where there are no rows.
   template <typename T>
   T* columns(const Frame& frame, Value value) const {
-    return frame.data<T>(value) + static_cast<size_t>(column) * dtype_size(held_in(value.dtype));
+    T* start = frame.data<T>(value);
+    if (!start) return nullptr;
+    return start + static_cast<size_t>(column) * dtype_size(held_in(value.dtype));
   }
 
   /// Everything but the pointers, which a shape does not need.
