@@ -13,7 +13,8 @@ namespace hone::models {
 /// Sequences packed one behind the other: nothing is stored or computed for padding.
 class Batch {
  public:
-  explicit Batch(const EncoderConfig& config) : config_(config) { clear(); }
+  /// `config` must outlive this.
+  explicit Batch(const EncoderConfig& config) : config_(&config) { clear(); }
 
   void clear();
   /// Appends one sequence. It must not be empty nor longer than config.max_tokens(); an id or type
@@ -25,11 +26,15 @@ class Batch {
   int64_t tokens() const { return static_cast<int64_t>(ids_.size()); }
   /// The tokens of one sequence.
   std::span<const int32_t> ids(int64_t sequence) const;
+  /// Where it begins among the batch's.
+  int64_t first_token(int64_t sequence) const { return offsets_[static_cast<size_t>(sequence)]; }
+  /// These sequences alone, in this order.
+  Batch subset(std::span<const int64_t> sequences) const;
   Extents extents() const;
   void bind(const EncoderInputs& inputs, Execution& execution) const;
 
  private:
-  const EncoderConfig& config_;
+  const EncoderConfig* config_;
   std::vector<int32_t> ids_;
   std::vector<int32_t> types_;
   std::vector<int32_t> positions_;

@@ -131,6 +131,7 @@ EncoderConfig read_config(const Json& json, const std::string& file) {
   config.problem = read_problem(fields, config.labels.size());
   check(config, fields);
   config.quantization = read_quantization(fields, config);
+  config.exits = read_exits(fields);
   return config;
 }
 
@@ -146,6 +147,7 @@ void write_labels(const EncoderConfig& config, Json& json) {
   json["id2label"] = std::move(names);
   json["label2id"] = std::move(ids);
   json["problem_type"] = kProblems[static_cast<size_t>(config.problem)];
+  write_exits(config.exits, json);
 }
 
 }  // namespace hone::models

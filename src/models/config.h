@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "kernels/cpu/activation.h"
+#include "models/exits.h"
 #include "nn/transformer_layer.h"
 
 namespace hone::models {
@@ -57,6 +58,7 @@ struct EncoderConfig {
   bool labels_named = false;        ///< false where they are LABEL_0, LABEL_1, ...
 
   Quantization quantization;
+  ExitSettings exits;
 
   int64_t head_size() const { return hidden_size / heads; }
   /// Tokens that have a position.
@@ -69,7 +71,7 @@ struct EncoderConfig {
 /// model_type or a field whose value would change the result unsupported is an error.
 EncoderConfig read_config(const Json& json, const std::string& file);
 
-/// Writes `config`'s label names and problem type into a config.json's object.
+/// Writes `config`'s label names, problem type and exits into a config.json's object.
 void write_labels(const EncoderConfig& config, Json& json);
 
 }  // namespace hone::models

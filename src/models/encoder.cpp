@@ -8,9 +8,6 @@
 #include "models/lora_targets.h"
 #include "nn/layer_norm.h"
 #include "ops/by_dtype.h"
-#include "ops/convert.h"
-#include "ops/dropout.h"
-#include "ops/half.h"
 
 namespace hone::models {
 namespace {
@@ -126,135 +123,42 @@ Encoder::Encoder(EncoderConfig config, DType dtype, Isa isa, bool with_head,
       config_.layer_norm_eps, dtype,         config_.layer_dropout};
   const int64_t distances = config_.position_kind == PositionKind::absolute ? 0 : config_.positions;
   const bool with_keys = config_.position_kind == PositionKind::relative_key_query;
+  embedding_slots_ = {0, slots()};
   for (const LayerPlace& place : layer_places(config_)) {
+    const int32_t begin = slots();
     sizes.dtype = weights_of(config_, layer_part(layers_.size()), dtype, isa);
     layers_.emplace_back(parameters_, names_at(names, place), sizes, distances, with_keys, targets);
+    layer_slots_.push_back({begin, slots()});
   }
-  if (with_head) {
-    const auto labels = static_cast<int64_t>(config_.labels.size());
-    head_.emplace(Head{nn::Linear(parameters_, {std::string(names.head_dense)}, config_.hidden_size,
-                                  config_.hidden_size, ops::wide_dtype(dtype),
-                                  family_.has_pooler ? targets : nullptr),
-                       nn::Linear(parameters_, {std::string(names.head_out)}, labels,
-                                  config_.hidden_size, ops::wide_dtype(dtype))});
-  }
+  if (with_head) declare_heads(ops::wide_dtype(dtype), targets);
   if (matcher) matcher->check();
 }
 
-EncoderInputs Encoder::declare_inputs(Plan& plan) {
-  const auto indices = [&](Axis rows) { return plan.input(DType::i32, rows, 1); };
-  const auto numbers = [&](Axis rows, int64_t width) {
-    return plan.input(DType::i64, rows, width);
+void Encoder::declare_heads(DType dtype, const nn::LoraTargets* targets) {
+  const WeightNames& names = family_.names;
+  const auto labels = static_cast<int64_t>(config_.labels.size());
+  const int64_t hidden = config_.hidden_size;
+  const auto linear = [&](const std::string& name, int64_t out, const nn::LoraTargets* lora) {
+    return nn::Linear(parameters_, {name}, out, hidden, dtype, lora);
   };
-  EncoderInputs in;
-  in.ids = indices(Axis::tokens);
-  in.types = indices(Axis::tokens);
-  in.positions = indices(Axis::tokens);
-  in.packing = {.offsets = indices(Axis::sequences),
-                .places = indices(Axis::tokens),
-                .reads = indices(Axis::reads),
-                .read_offsets = indices(Axis::sequences),
-                .read_places = indices(Axis::reads),
-                .random = numbers(Axis::one, 2),
-                .samples = numbers(Axis::tokens, 1),
-                .read_samples = numbers(Axis::reads, 1)};
-  return in;
-}
-
-Value Encoder::run_layers(Tape& tape, Value x, const nn::Packing& packing, bool first_only,
-                          size_t begin, size_t end) const {
-  for (size_t depth = begin; depth < end; ++depth) {
-    tape.plan().set_scope("layer " + std::to_string(depth));
-    const nn::TransformerLayer& layer = layers_[order_[depth]];
-    const bool last = depth + 1 == order_.size();
-    // Training's backward pass wants the last rows in the layer's own dtype.
-    const DType dtype = last && !tape.training() ? ops::wide_dtype(x.dtype) : x.dtype;
-    const nn::LayerOut out{dtype, !last && layers_[order_[depth + 1]].weights() == DType::i8};
-    x = last && first_only ? layer.read(tape, x, packing, depth, out)
-                           : layer.all(tape, x, packing, depth, out);
-  }
-  return x;
-}
-
-Value Encoder::hidden(Tape& tape, const EncoderInputs& in, bool first_only,
-                      const TrainingOptions& options) const {
-  const DType dtype = options.dtype;
-  const nn::Packing& packing = in.packing;
-  tape.plan().set_scope("embeddings");
-  Value x = ops::embed_tokens(tape, {in.ids, in.positions, in.types}, embeddings_, dtype);
-  x = ops::dropout(tape, x, packing.drop(config_.embedding_dropout, 0));
-  if (projection_) {
-    const uint64_t outside = order_.size();  // of the layers, where adapters drop
-    x = (*projection_)(tape, x, {.out = dtype}, packing.drop(0, nn::lora_site(outside, 0)));
-  }
-  const size_t count = order_.size();
-  const size_t cuts = std::min(static_cast<size_t>(options.checkpoint_segments), count);
-  for (size_t i = 0; i < cuts; ++i) {
-    const size_t begin = i * count / cuts;
-    const size_t end = (i + 1) * count / cuts;
-    x = tape.checkpoint(x, [this, &tape, packing, first_only, begin, end](Value input) {
-      return run_layers(tape, input, packing, first_only, begin, end);
-    });
-  }
-  if (cuts == 0) x = run_layers(tape, x, packing, first_only, 0, count);
-  return ops::convert(tape, x, ops::wide_dtype(dtype));
-}
-
-Value Encoder::logits(Tape& tape, const EncoderInputs& in, const TrainingOptions& options) const {
-  if (!head_) fail(ErrorKind::internal, "logits of an encoder without a head");
-  // Behind the sites of all layers.
-  const uint64_t site = 4 * (order_.size() + 1);
-  const float p = config_.head_dropout;
-  const DType wide = ops::wide_dtype(options.dtype);
-  Value x = hidden(tape, in, true, options);
-  tape.plan().set_scope("head");
-  if (family_.drops_before_head) x = ops::dropout(tape, x, in.packing.drop_read(p, site));
-  x = head_->dense(tape, x, {.activation = family_.head_activation, .out = wide},
-                   in.packing.drop_read(0, nn::lora_site(order_.size(), 1)));
-  x = ops::dropout(tape, x, in.packing.drop_read(p, site + 1));
-  return head_->out(tape, x, {.out = wide});
-}
-
-Forward Encoder::record(const OutputOptions& options) const {
-  Forward forward;
-  Tape tape(forward.plan);
-  forward.inputs = declare_inputs(forward.plan);
-  const EncoderInputs& in = forward.inputs;
-  if (options.output == Output::logits) {
-    forward.output = logits(tape, in, {.dtype = activations_});
-  } else {
-    const bool first_only =
-        options.output == Output::embedding && options.pooling == ops::Pooling::cls;
-    Value x = hidden(tape, in, first_only, {.dtype = activations_});
-    if (options.output == Output::embedding) {
-      if (!first_only) x = ops::pool(tape, x, in.packing.offsets, options.pooling);
-      if (options.normalize) x = ops::normalize_rows(tape, x);
+  const bool pabee = config_.exits.method == ExitMethod::pabee;
+  const auto classifier = [](size_t depth) { return "classifiers." + std::to_string(depth); };
+  const size_t last = order_.size() - 1;
+  head_.emplace(
+      Head{linear(std::string(names.head_dense), hidden, family_.has_pooler ? targets : nullptr),
+           linear(pabee ? classifier(last) : std::string(names.head_out), labels, nullptr)});
+  if (config_.exits.method == ExitMethod::none) return;
+  // Beside the layers: "encoder.highway.3", "transformer.highway.3".
+  const std::string highway(names.query.substr(0, names.query.find('.')));
+  for (size_t depth = 0; depth < last; ++depth) {
+    if (pabee) {
+      exits_.push_back({std::nullopt, linear(classifier(depth), labels, nullptr)});
+    } else {
+      const std::string name = highway + ".highway." + std::to_string(depth);
+      exits_.push_back({linear(name + ".pooler.dense", hidden, nullptr),
+                        linear(name + ".classifier", labels, nullptr)});
     }
-    forward.output = x;
   }
-  forward.plan.keep(forward.output);
-  return forward;
-}
-
-TrainingStep Encoder::record_training(const ops::LossOptions& loss, std::vector<bool> trainable,
-                                      const TrainingOptions& options) const {
-  TrainingStep step;
-  Tape tape(step.plan, std::move(trainable));
-  step.inputs = declare_inputs(step.plan);
-  step.logits = logits(tape, step.inputs, options);
-  const bool classes = loss.kind == ops::LossKind::cross_entropy;
-  step.labels = step.plan.input(classes ? DType::i32 : step.logits.dtype, Axis::sequences,
-                                classes ? 1 : step.logits.width);
-  step.scale = step.plan.input(DType::f64, Axis::one, 2);
-  step.plan.set_scope("loss");
-  step.loss = ops::loss(tape, {step.logits, step.labels, step.scale}, loss);
-  step.plan.keep(step.logits);
-  const size_t after = step.plan.steps().size();
-  tape.backward();
-  step.shadows = tape.shadows();
-  step.forward_steps = step.plan.prune(after);
-  if (options.dtype == DType::f16) ops::round_halves(step.plan);
-  return step;
 }
 
 }  // namespace hone::models

@@ -47,9 +47,21 @@ struct TrainingStep {
   Value labels;  ///< as ops::LossInputs
   Value scale;
   Value logits;               ///< fp32 [sequences, labels]
-  Value loss;                 ///< fp64 [1, 1], the batch's share of the mean
+  std::vector<Value> losses;  ///< fp64 [1, 1], the batch's share of the mean; one an exit
   std::vector<bool> shadows;  ///< by slot: read in the options' dtype, not as it is kept
   size_t forward_steps = 0;   ///< of the plan; the others are the backward pass
+};
+
+/// One of the parts of a forward pass that is cut at the boundaries of the layers, so that
+/// sequences may leave between them, and weights come and go.
+struct LayerForward {
+  Plan plan;
+  EncoderInputs inputs;
+  Value input;                  ///< [tokens, hidden], to be bound; none of the embeddings
+  Value output;                 ///< [tokens, hidden]; of the last layer what was asked for
+  std::optional<Value> logits;  ///< fp32 [sequences, labels], of a layer with an exit
+  int32_t first_slot = 0;       ///< the weights that it reads: [first_slot, last_slot), and those
+  int32_t last_slot = 0;        ///< of the heads
 };
 
 struct TrainingOptions {
@@ -85,24 +97,46 @@ class Encoder {
   /// The forward pass as a plan. Where only first tokens are read, the last layer runs for them
   /// alone.
   Forward record(const OutputOptions& options) const;
+  /// The same in parts: the embeddings, then a layer each, the last with its head or pooling. Bit
+  /// for bit the same values.
+  std::vector<LayerForward> record_layers(const OutputOptions& options) const;
   /// A step that adds to the gradients of the slots that `trainable` names.
   TrainingStep record_training(const ops::LossOptions& loss, std::vector<bool> trainable,
                                const TrainingOptions& options = {}) const;
 
  private:
   static EncoderInputs declare_inputs(Plan& plan);
-  /// The last layer in fp32: of the read rows, or of all tokens.
+  /// The last layer's rows: those read, or all tokens'.
   Value hidden(Tape& tape, const EncoderInputs& in, bool first_only,
                const TrainingOptions& options) const;
   /// Layers [begin, end) of the order.
   Value run_layers(Tape& tape, Value x, const nn::Packing& packing, bool first_only, size_t begin,
                    size_t end) const;
-  Value logits(Tape& tape, const EncoderInputs& in, const TrainingOptions& options) const;
+  Value run_layer(Tape& tape, Value x, const nn::Packing& packing, bool first_only,
+                  size_t depth) const;
+  Value embed(Tape& tape, const EncoderInputs& in, DType dtype) const;
+  /// What follows the last layer.
+  Value finish(Tape& tape, Value x, const EncoderInputs& in, const OutputOptions& options) const;
+  Value head_logits(Tape& tape, Value rows, const nn::Packing& packing) const;
+  /// Of the rows that are read of a layer that is not the last.
+  Value exit_logits(Tape& tape, Value x, const nn::Packing& packing, size_t depth) const;
+  void add_losses(Tape& tape, const ops::LossOptions& loss, const std::vector<Value>& exits,
+                  TrainingStep& step) const;
 
   struct Head {
     nn::Linear dense;
     nn::Linear out;
   };
+  struct Exit {
+    std::optional<nn::Linear> dense;  ///< absent: the head's
+    nn::Linear out;
+  };
+  struct Slots {
+    int32_t begin;
+    int32_t end;
+  };
+  int32_t slots() const { return static_cast<int32_t>(parameters_.list().size()); }
+  void declare_heads(DType dtype, const nn::LoraTargets* targets);
 
   EncoderConfig config_;
   const Family& family_;
@@ -113,8 +147,11 @@ class Encoder {
   ops::EmbeddingWeights embeddings_;
   std::optional<nn::Linear> projection_;
   std::vector<nn::TransformerLayer> layers_;
-  std::vector<size_t> order_;  ///< which of layers_ runs, first to last
+  std::vector<size_t> order_;       ///< which of layers_ runs, first to last
+  std::vector<Slots> layer_slots_;  ///< by layers_
+  Slots embedding_slots_{};
   std::optional<Head> head_;
+  std::vector<Exit> exits_;  ///< by depth, but for the last layer, whose head is head_
 };
 
 }  // namespace hone::models

@@ -12,11 +12,13 @@ bool is_head(const Family& family, const std::string& name) {
   const auto belongs = [&](std::string_view module) {
     return name.starts_with(std::string(module) + ".");
   };
-  return belongs(family.names.head_out) || (!family.has_pooler && belongs(family.names.head_dense));
+  return belongs(family.names.head_out) || is_exit_weight(name) ||
+         (!family.has_pooler && belongs(family.names.head_dense));
 }
 
 std::string checkpoint_name(const Family& family, const std::string& name) {
-  return is_head(family, name) ? name : std::string(family.prefix) + name;
+  const bool beside = is_head(family, name) && name.find(".highway.") == std::string::npos;
+  return beside ? name : std::string(family.prefix) + name;
 }
 
 const Family& find_family(const JsonFields& fields) {

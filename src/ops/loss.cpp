@@ -18,7 +18,7 @@ struct Loss {
     const int64_t n = frame.rows(in.logits);
     const T* logits = frame.data<const T>(in.logits);
     const auto* scale = frame.data<const double>(in.scale);
-    const kernels::LossScale how{scale[0], scale[1]};
+    const kernels::LossScale how{scale[0] / options.weight, scale[1]};
     const kernels::LossOutputs<T> out{nullptr, frame.data<double>(total),
                                       dlogits ? frame.data<T>(*dlogits) : nullptr};
     const std::vector<T> classes(options.class_weights.begin(), options.class_weights.end());

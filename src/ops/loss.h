@@ -8,6 +8,7 @@ enum class LossKind { cross_entropy, squared_error, binary_cross_entropy };
 
 struct LossOptions {
   LossKind kind = LossKind::cross_entropy;
+  double weight = 1;  ///< of this loss among several
   float label_smoothing = 0;
   std::vector<float> class_weights = {};     ///< cross-entropy; empty: all 1
   std::vector<float> positive_weights = {};  ///< binary cross-entropy; empty: all 1

@@ -9,11 +9,17 @@ namespace hone {
 
 Execution::Execution(const Plan& plan, std::span<const void* const> weights,
                      std::span<void* const> gradients, ThreadPool& pool)
-    : plan_(plan) {
+    : plan_(plan), arena_(std::make_shared<Buffer>()) {
   frame_.arrays_.assign(plan.entries_.size(), nullptr);
   frame_.weights_ = weights;
   frame_.gradients_ = gradients;
   frame_.pool_ = &pool;
+}
+
+Execution::Execution(const Plan& plan, std::span<const void* const> weights, ThreadPool& pool,
+                     std::shared_ptr<Buffer> arena)
+    : Execution(plan, weights, pool) {
+  arena_ = std::move(arena);
 }
 
 MemoryPlan Execution::lay_out(const Extents& extents) const {
@@ -44,15 +50,16 @@ size_t Execution::bytes_for(const Extents& extents) const {
 }
 
 void Execution::resize(const Extents& extents) {
-  if (laid_out_ && extents == frame_.extents_) return;
+  if (laid_out_ && extents == frame_.extents_ && laid_out_in_ == arena_->data()) return;
   frame_.extents_ = extents;
   memory_ = lay_out(extents);
   const size_t workspace = workspace_for(extents);
-  if (memory_.bytes + workspace > arena_.size()) {
-    arena_ = Buffer();  // the old one goes before the new one comes
-    arena_ = Buffer(memory_.bytes + workspace);
+  if (memory_.bytes + workspace > arena_->size()) {
+    *arena_ = Buffer();  // the old one goes before the new one comes
+    *arena_ = Buffer(memory_.bytes + workspace);
   }
-  auto* base = static_cast<std::byte*>(arena_.data());
+  laid_out_in_ = arena_->data();
+  auto* base = static_cast<std::byte*>(arena_->data());
   for (const Plan::Entry& entry : plan_.entries_) {
     const auto id = static_cast<size_t>(entry.value.id);
     const auto at = static_cast<size_t>(entry.original < 0 ? entry.value.id : entry.original);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -62,6 +63,10 @@ class Execution {
   /// `gradients`: one a weight slot, null where it is frozen.
   Execution(const Plan& plan, std::span<const void* const> weights,
             std::span<void* const> gradients, ThreadPool& pool);
+  /// Several that never run at one time may share an arena; what one keeps is gone when another
+  /// runs.
+  Execution(const Plan& plan, std::span<const void* const> weights, ThreadPool& pool,
+            std::shared_ptr<Buffer> arena);
 
   /// Lays out memory for these extents; cheap where they are those of the last run.
   void resize(const Extents& extents);
@@ -81,7 +86,7 @@ class Execution {
   /// From now on every step is timed; a run then costs two clock reads a step.
   void time_ops(bool on) { timing_ = on; }
   const std::vector<OpTime>& op_times() const { return times_; }
-  size_t arena_bytes() const { return arena_.size(); }
+  size_t arena_bytes() const { return arena_->size(); }
   /// What the arena would have to hold for these extents; allocates nothing.
   size_t bytes_for(const Extents& extents) const;
 
@@ -94,7 +99,8 @@ class Execution {
 
   const Plan& plan_;
   MemoryPlan memory_;
-  Buffer arena_;
+  std::shared_ptr<Buffer> arena_;
+  const void* laid_out_in_ = nullptr;
   Frame frame_;
   bool laid_out_ = false;
   bool timing_ = false;

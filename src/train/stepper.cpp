@@ -40,7 +40,9 @@ double Stepper::accumulate(const models::Batch& batch, const Labels& labels,
   forward_seconds_ += watch.restart();
   execution_.run(step_.forward_steps, step_.plan.steps().size());
   backward_seconds_ += watch.seconds();
-  return *execution_.output<double>(step_.loss);
+  double loss = 0;
+  for (const Value& share : step_.losses) loss += *execution_.output<double>(share);
+  return loss;
 }
 
 std::string Stepper::first_non_finite() {

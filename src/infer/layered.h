@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "models/batch.h"
+#include "models/encoder.h"
+#include "plan/execution.h"
+
+namespace hone::infer {
+
+/// A forward pass that runs layer by layer: between layers sequences may leave the pack, and the
+/// weights of one layer need not be there while another runs.
+class Layered {
+ public:
+  /// Hears of a pass. All are optional.
+  struct Hooks {
+    /// Part 0 is the embeddings, part i the i-th layer: its weights must be there until the next
+    /// call.
+    std::function<void(size_t part)> enter;
+    /// After a layer with an exit (counted from 1): `logits` has a row for each of `sequences`, the
+    /// ones that are left, by their place in the batch. Sets `leave` for those that are done; it
+    /// comes all false, one a sequence.
+    std::function<void(size_t layer, std::span<const int64_t> sequences, const float* logits,
+                       std::vector<bool>& leave)>
+        decide;
+    /// The last layer's answer to a sequence that never left.
+    std::function<void(int64_t sequence, std::span<const float> row)> finish;
+  };
+
+  /// `weights`: by slot of the encoder, read when a part runs. All must outlive this.
+  Layered(const models::Encoder& encoder, const models::OutputOptions& output,
+          std::span<const void* const> weights, ThreadPool& pool);
+
+  /// Of the embeddings and of the layers.
+  size_t parts() const { return parts_.size(); }
+  const models::LayerForward& part(size_t i) const { return parts_[i]; }
+  void run(const models::Batch& batch, const Hooks& hooks);
+  size_t arena_bytes() const { return arena_->size(); }
+  /// What a pass over these extents takes beside the weights.
+  size_t bytes_for(const Extents& extents) const;
+
+ private:
+  void run_part(size_t i, const models::Batch& batch);
+  void drop(const std::vector<bool>& leave, models::Batch& batch);
+  void keep_rows(const models::LayerForward& part, const models::Batch& batch);
+
+  std::vector<models::LayerForward> parts_;
+  std::shared_ptr<Buffer> arena_ = std::make_shared<Buffer>();
+  std::vector<Execution> executions_;
+  std::vector<std::byte> x_;        ///< between two layers
+  std::vector<int64_t> sequences_;  ///< that are left
+};
+
+}  // namespace hone::infer

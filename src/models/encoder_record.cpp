@@ -1,0 +1,222 @@
+#include <algorithm>
+#include <string>
+
+#include "base/error.h"
+#include "models/encoder.h"
+#include "ops/by_dtype.h"
+#include "ops/convert.h"
+#include "ops/dropout.h"
+#include "ops/half.h"
+
+namespace hone::models {
+
+EncoderInputs Encoder::declare_inputs(Plan& plan) {
+  const auto indices = [&](Axis rows) { return plan.input(DType::i32, rows, 1); };
+  const auto numbers = [&](Axis rows, int64_t width) {
+    return plan.input(DType::i64, rows, width);
+  };
+  EncoderInputs in;
+  in.ids = indices(Axis::tokens);
+  in.types = indices(Axis::tokens);
+  in.positions = indices(Axis::tokens);
+  in.packing = {.offsets = indices(Axis::sequences),
+                .places = indices(Axis::tokens),
+                .reads = indices(Axis::reads),
+                .read_offsets = indices(Axis::sequences),
+                .read_places = indices(Axis::reads),
+                .random = numbers(Axis::one, 2),
+                .samples = numbers(Axis::tokens, 1),
+                .read_samples = numbers(Axis::reads, 1)};
+  return in;
+}
+
+Value Encoder::run_layer(Tape& tape, Value x, const nn::Packing& packing, bool first_only,
+                         size_t depth) const {
+  tape.plan().set_scope("layer " + std::to_string(depth));
+  const nn::TransformerLayer& layer = layers_[order_[depth]];
+  const bool last = depth + 1 == order_.size();
+  // Training's backward pass wants the last rows in the layer's own dtype.
+  const DType dtype = last && !tape.training() ? ops::wide_dtype(x.dtype) : x.dtype;
+  const nn::LayerOut out{dtype, !last && layers_[order_[depth + 1]].weights() == DType::i8};
+  return last && first_only ? layer.read(tape, x, packing, depth, out)
+                            : layer.all(tape, x, packing, depth, out);
+}
+
+Value Encoder::run_layers(Tape& tape, Value x, const nn::Packing& packing, bool first_only,
+                          size_t begin, size_t end) const {
+  for (size_t depth = begin; depth < end; ++depth) {
+    x = run_layer(tape, x, packing, first_only, depth);
+  }
+  return x;
+}
+
+Value Encoder::embed(Tape& tape, const EncoderInputs& in, DType dtype) const {
+  tape.plan().set_scope("embeddings");
+  Value x = ops::embed_tokens(tape, {in.ids, in.positions, in.types}, embeddings_, dtype);
+  x = ops::dropout(tape, x, in.packing.drop(config_.embedding_dropout, 0));
+  if (!projection_) return x;
+  const uint64_t outside = order_.size();  // of the layers, where adapters drop
+  return (*projection_)(tape, x, {.out = dtype}, in.packing.drop(0, nn::lora_site(outside, 0)));
+}
+
+Value Encoder::hidden(Tape& tape, const EncoderInputs& in, bool first_only,
+                      const TrainingOptions& options) const {
+  const nn::Packing& packing = in.packing;
+  Value x = embed(tape, in, options.dtype);
+  const size_t count = order_.size();
+  const size_t cuts = std::min(static_cast<size_t>(options.checkpoint_segments), count);
+  for (size_t i = 0; i < cuts; ++i) {
+    const size_t begin = i * count / cuts;
+    const size_t end = (i + 1) * count / cuts;
+    x = tape.checkpoint(x, [this, &tape, packing, first_only, begin, end](Value input) {
+      return run_layers(tape, input, packing, first_only, begin, end);
+    });
+  }
+  return cuts == 0 ? run_layers(tape, x, packing, first_only, 0, count) : x;
+}
+
+Value Encoder::head_logits(Tape& tape, Value rows, const nn::Packing& packing) const {
+  if (!head_) fail(ErrorKind::internal, "logits of an encoder without a head");
+  // Behind the sites of all layers.
+  const uint64_t site = 4 * (order_.size() + 1);
+  const float p = config_.head_dropout;
+  const DType wide = ops::wide_dtype(rows.dtype);
+  Value x = ops::convert(tape, rows, wide);  // still of the layer
+  tape.plan().set_scope("head");
+  if (family_.drops_before_head) x = ops::dropout(tape, x, packing.drop_read(p, site));
+  x = head_->dense(tape, x, {.activation = family_.head_activation, .out = wide},
+                   packing.drop_read(0, nn::lora_site(order_.size(), 1)));
+  x = ops::dropout(tape, x, packing.drop_read(p, site + 1));
+  return head_->out(tape, x, {.out = wide});
+}
+
+Value Encoder::exit_logits(Tape& tape, Value x, const nn::Packing& packing, size_t depth) const {
+  const Exit& exit = exits_[depth];
+  // Behind those of the head.
+  const uint64_t site = 4 * (order_.size() + 1) + 2 * (depth + 1);
+  const float p = config_.head_dropout;
+  const DType wide = ops::wide_dtype(x.dtype);
+  tape.plan().set_scope("exit " + std::to_string(depth));
+  x = ops::convert(tape, ops::gather_rows(tape, x, packing.reads), wide);
+  if (family_.drops_before_head) x = ops::dropout(tape, x, packing.drop_read(p, site));
+  const nn::Linear& dense = exit.dense ? *exit.dense : head_->dense;
+  // DeeBERT's off-ramps are of its own kind in every family.
+  const auto activation = exit.dense ? kernels::Activation::tanh : family_.head_activation;
+  x = dense(tape, x, {.activation = activation, .out = wide},
+            packing.drop_read(0, nn::lora_site(order_.size(), 2 + depth)));
+  x = ops::dropout(tape, x, packing.drop_read(p, site + 1));
+  return exit.out(tape, x, {.out = wide});
+}
+
+Value Encoder::finish(Tape& tape, Value x, const EncoderInputs& in,
+                      const OutputOptions& options) const {
+  if (options.output == Output::logits) return head_logits(tape, x, in.packing);
+  x = ops::convert(tape, x, ops::wide_dtype(x.dtype));
+  if (options.output == Output::hidden) return x;
+  if (options.pooling != ops::Pooling::cls) {
+    x = ops::pool(tape, x, in.packing.offsets, options.pooling);
+  }
+  return options.normalize ? ops::normalize_rows(tape, x) : x;
+}
+
+namespace {
+
+/// Whether only the first token of the last layer is read.
+bool reads_first_only(const OutputOptions& options) {
+  return options.output == Output::logits ||
+         (options.output == Output::embedding && options.pooling == ops::Pooling::cls);
+}
+
+}  // namespace
+
+Forward Encoder::record(const OutputOptions& options) const {
+  Forward forward;
+  Tape tape(forward.plan);
+  forward.inputs = declare_inputs(forward.plan);
+  const Value x = hidden(tape, forward.inputs, reads_first_only(options), {.dtype = activations_});
+  forward.output = finish(tape, x, forward.inputs, options);
+  forward.plan.keep(forward.output);
+  return forward;
+}
+
+std::vector<LayerForward> Encoder::record_layers(const OutputOptions& options) const {
+  std::vector<LayerForward> parts(order_.size() + 1);
+  Value x;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    LayerForward& part = parts[i];
+    Tape tape(part.plan);
+    part.inputs = declare_inputs(part.plan);
+    const Slots& read = i == 0 ? embedding_slots_ : layer_slots_[order_[i - 1]];
+    part.first_slot = read.begin;
+    part.last_slot = read.end;
+    if (i == 0) {
+      x = embed(tape, part.inputs, activations_);
+    } else {
+      part.input = part.plan.input(x.dtype, x.rows, x.width);
+      x = run_layer(tape, part.input, part.inputs.packing, reads_first_only(options), i - 1);
+    }
+    if (i + 1 == parts.size()) {
+      x = finish(tape, x, part.inputs, options);
+    } else if (i > 0 && options.output == Output::logits && !exits_.empty()) {
+      part.logits = exit_logits(tape, x, part.inputs.packing, i - 1);
+      part.plan.keep(*part.logits);
+    }
+    part.output = x;
+    part.plan.keep(x);
+  }
+  return parts;
+}
+
+void Encoder::add_losses(Tape& tape, const ops::LossOptions& loss, const std::vector<Value>& exits,
+                         TrainingStep& step) const {
+  step.plan.set_scope("loss");
+  const auto add = [&](Value logits, double weight) {
+    ops::LossOptions weighed = loss;
+    weighed.weight = weight;
+    step.losses.push_back(ops::loss(tape, {logits, step.labels, step.scale}, weighed));
+  };
+  const auto count = static_cast<double>(order_.size());
+  for (size_t i = 0; i < exits.size(); ++i) {
+    // PABEE weighs layer i by i, DeeBERT all alike.
+    const bool pabee = config_.exits.method == ExitMethod::pabee;
+    add(exits[i], pabee ? 2 * static_cast<double>(i + 1) / (count * (count + 1)) : 1);
+  }
+  // DeeBERT's last layer is trained before its exits are.
+  if (exits.empty()) add(step.logits, 1);
+  if (config_.exits.method == ExitMethod::pabee) add(step.logits, 2 / (count + 1));
+}
+
+TrainingStep Encoder::record_training(const ops::LossOptions& loss, std::vector<bool> trainable,
+                                      const TrainingOptions& options) const {
+  TrainingStep step;
+  Tape tape(step.plan, std::move(trainable));
+  step.inputs = declare_inputs(step.plan);
+  std::vector<Value> exits;
+  if (exits_.empty()) {
+    step.logits = head_logits(tape, hidden(tape, step.inputs, true, options), step.inputs.packing);
+  } else {
+    if (options.checkpoint_segments > 0) {
+      fail(ErrorKind::unsupported, "--gradient_checkpointing: not together with early exits");
+    }
+    Value x = embed(tape, step.inputs, options.dtype);
+    for (size_t depth = 0; depth < order_.size(); ++depth) {
+      x = run_layer(tape, x, step.inputs.packing, true, depth);
+      if (depth < exits_.size()) exits.push_back(exit_logits(tape, x, step.inputs.packing, depth));
+    }
+    step.logits = head_logits(tape, x, step.inputs.packing);
+  }
+  const bool classes = loss.kind == ops::LossKind::cross_entropy;
+  step.labels = step.plan.input(classes ? DType::i32 : step.logits.dtype, Axis::sequences,
+                                classes ? 1 : step.logits.width);
+  step.scale = step.plan.input(DType::f64, Axis::one, 2);
+  add_losses(tape, loss, exits, step);
+  step.plan.keep(step.logits);
+  const size_t after = step.plan.steps().size();
+  tape.backward();
+  step.shadows = tape.shadows();
+  step.forward_steps = step.plan.prune(after);
+  if (options.dtype == DType::f16) ops::round_halves(step.plan);
+  return step;
+}
+
+}  // namespace hone::models
