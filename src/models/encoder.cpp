@@ -73,6 +73,8 @@ ops::EmbeddingWeights declare_embeddings(nn::Parameters& parameters, const Encod
     return parameters.table(std::string(name) + ".weight", rows, config.embedding_size, dtype);
   };
   ops::EmbeddingWeights weights{};
+  weights.word_padding = config.pad_id;
+  if (config.positions_skip_pad) weights.position_padding = config.pad_id;
   weights.word = table(names.word, config.vocab_size);
   if (config.position_kind == PositionKind::absolute) {
     weights.position = table(names.position, config.positions);

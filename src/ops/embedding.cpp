@@ -87,14 +87,15 @@ struct Embedding {
   }
 };
 
-void emit_table_gradient(Tape& tape, Value dsum, Value ids, const Weight& table) {
+void emit_table_gradient(Tape& tape, Value dsum, Value ids, const Weight& table,
+                         int64_t padding = -1) {
   if (!tape.trainable(table)) return;
   Step step{"embedding_backward", {dsum, ids}, {}, [=](const Frame& frame) {
               by_dtype(dsum.dtype, [&]<typename T>(T) {
                 kernels::embedding_backward<T>(
                     frame.data<const T>(dsum), frame.data<const int32_t>(ids), frame.rows(dsum),
                     dsum.width, static_cast<kernels::Wide<T>*>(frame.gradient(table)),
-                    frame.workspace(), frame.pool());
+                    frame.workspace(), frame.pool(), padding);
               });
             }};
   step.workspace = [dsum](const Extents& e, int) {
@@ -125,8 +126,9 @@ Value embed_tokens(Tape& tape, const EmbeddingIds& ids, const EmbeddingWeights& 
       y, [&tape, kept, weights] { return norm_affine(tape.plan(), kept.xhat, weights.norm); });
   tape.on_backward(y, [&tape, y, kept, op] {
     const Value dsum = norm_backward(tape, *tape.gradient(y), kept, op.weights.norm, {}).sum;
-    emit_table_gradient(tape, dsum, op.ids.word, op.weights.word);
-    emit_table_gradient(tape, dsum, op.ids.position, op.weights.position);
+    emit_table_gradient(tape, dsum, op.ids.word, op.weights.word, op.weights.word_padding);
+    emit_table_gradient(tape, dsum, op.ids.position, op.weights.position,
+                        op.weights.position_padding);
     emit_table_gradient(tape, dsum, op.ids.type, op.weights.type);
   });
   return y;

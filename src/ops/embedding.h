@@ -10,6 +10,9 @@ struct EmbeddingWeights {
   Weight position;  ///< may be absent
   Weight type;      ///< may be absent
   NormParameters norm;
+  /// Rows that get no gradient, as torch's padding_idx; -1: none.
+  int64_t word_padding = -1;
+  int64_t position_padding = -1;
 };
 
 /// int32 [tokens, 1] each, in the range of its table.

@@ -5,7 +5,9 @@
 #include "base/error.h"
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/gemm_backward.h"
+#include "kernels/cpu/layer_norm_backward.h"
 #include "ops/activation.h"
+#include "ops/by_dtype.h"
 #include "ops/linear_int8.h"
 #include "plan/execution.h"
 
@@ -102,6 +104,23 @@ struct Linear {
     plan.add(std::move(step));
   }
 
+  /// Beside a frozen weight.
+  void emit_bias_gradient(Plan& plan, Value dy) const {
+    Step step{"linear_bias_gradient", {dy}, {}, [=, op = *this](const Frame& frame) {
+                by_dtype(dy.dtype, [&]<typename T>(T) {
+                  kernels::add_column_sums<T>(
+                      frame.data<const T>(dy) + op.column, dy.width, frame.rows(dy),
+                      op.weight.rows, static_cast<kernels::Wide<T>*>(frame.gradient(op.bias)),
+                      frame.workspace(), frame.pool());
+                });
+              }};
+    step.workspace = [dy, width = weight.rows](const Extents& e, int) {
+      return kernels::layer_norm_backward_workspace(e[dy.rows], width);
+    };
+    step.weight = bias;
+    plan.add(std::move(step));
+  }
+
   /// The gradient of x: what there was and dy weight.
   Value emit_input_gradient(Plan& plan, Value dy, std::optional<Value> before) const {
     const Value dx = plan.temporary(x.dtype, x.rows, x.width);
@@ -153,13 +172,12 @@ Value linear(Tape& tape, Value x, Weight master, Weight bias, Isa isa,
   const Linear op{x, weight, bias, isa, options.activation, y, adds, options.column};
   op.emit(tape.plan());
   const bool weights = tape.trainable(weight);
-  if (!weights && tape.trainable(bias)) {
-    fail(ErrorKind::unsupported, "a linear layer with a frozen weight and a trained bias");
-  }
-  if (!weights && !tape.needs_gradient(x)) return y;
-  tape.on_backward(y, [&tape, op, weights] {
+  const bool bias_alone = !weights && tape.trainable(bias);
+  if (!weights && !bias_alone && !tape.needs_gradient(x)) return y;
+  tape.on_backward(y, [&tape, op, weights, bias_alone] {
     const Value dy = *tape.gradient(op.y);
     if (weights) op.emit_weight_gradient(tape.plan(), dy, tape.saved(op.x));
+    if (bias_alone) op.emit_bias_gradient(tape.plan(), dy);
     if (tape.needs_gradient(op.x)) {
       tape.set_gradient(op.x, op.emit_input_gradient(tape.plan(), dy, tape.gradient(op.x)));
     }

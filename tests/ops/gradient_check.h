@@ -36,6 +36,7 @@ struct GradientCase {
   std::vector<CheckedWeight> weights;
   /// Records the op and gives its output.
   std::function<Value(Tape&, const std::vector<Value>&, const std::vector<Weight>&)> record;
+  std::vector<size_t> frozen = {};  ///< weights without a gradient
 };
 
 inline std::vector<double> draw(int64_t count, unsigned seed) {
@@ -49,7 +50,7 @@ inline std::vector<double> draw(int64_t count, unsigned seed) {
 class GradientCheck {
  public:
   explicit GradientCheck(const GradientCase& c)
-      : case_(c), tape_(plan_, std::vector<bool>(c.weights.size(), true)) {
+      : case_(c), tape_(plan_, trainable(c)) {
     for (const CheckedInput& input : case_.inputs) {
       const bool index = !input.indices.empty();
       inputs_.push_back(plan_.input(index ? DType::i32 : DType::f64, input.rows, input.width));
@@ -95,11 +96,18 @@ class GradientCheck {
       compare(case_.inputs[i].values, input_gradients[i], samples, "input " + std::to_string(i));
     }
     for (size_t i = 0; i < weights_.size(); ++i) {
+      if (!trainable(case_)[i]) continue;
       compare(case_.weights[i].values, weight_gradients[i], samples, "weight " + std::to_string(i));
     }
   }
 
  private:
+  static std::vector<bool> trainable(const GradientCase& c) {
+    std::vector<bool> out(c.weights.size(), true);
+    for (const size_t slot : c.frozen) out[slot] = false;
+    return out;
+  }
+
   /// The scalar whose gradient is seeded: output . seed. Fills gradients as well.
   double forward() {
     std::vector<const void*> weights;
@@ -111,7 +119,7 @@ class GradientCheck {
       std::copy(values.begin(), values.end(), aligned.back().as<double>());
       weights.push_back(aligned.back().data());
       std::fill_n(gradients_[i].as<double>(), values.size(), 0.0);
-      gradients.push_back(gradients_[i].data());
+      gradients.push_back(trainable(case_)[i] ? gradients_[i].data() : nullptr);
     }
     execution_ = std::make_unique<Execution>(plan_, weights, gradients, pool_);
     execution_->resize(case_.extents);

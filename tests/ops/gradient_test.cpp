@@ -78,6 +78,22 @@ TEST_P(Gradients, LinearIntoAPartOfAnother) {
       .run();
 }
 
+TEST_P(Gradients, LinearWithItsWeightOrBiasFrozen) {
+  const auto [rows, width] = GetParam();
+  const Isa isa = chosen_isa();
+  for (const size_t frozen : {0, 1}) {
+    GradientCheck({"linear",
+                   tokens(rows),
+                   {input(rows, width, 1)},
+                   {packed(isa, 5, width, 2), vector_of(5, 3)},
+                   [&](Tape& tape, const auto& x, const auto& w) {
+                     return linear(tape, x[0], w[0], w[1], isa, {.out = DType::f64});
+                   },
+                   {frozen}})
+        .run();
+  }
+}
+
 TEST_P(Gradients, LinearAddsToWhatItsInputHas) {
   const auto [rows, width] = GetParam();
   const Isa isa = chosen_isa();

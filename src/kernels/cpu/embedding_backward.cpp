@@ -114,7 +114,7 @@ size_t embedding_backward_workspace(int64_t tokens) {
 
 template <typename T>
 void embedding_backward(const T* dsum, const int32_t* ids, int64_t tokens, int64_t width,
-                        Wide<T>* dtable, void* workspace, ThreadPool& pool) {
+                        Wide<T>* dtable, void* workspace, ThreadPool& pool, int64_t padding) {
   const auto add_rows = rows_adder<T>();
   const int32_t* order = nullptr;
   if (ids) {
@@ -137,7 +137,10 @@ void embedding_backward(const T* dsum, const int32_t* ids, int64_t tokens, int64
     while (t < block_end) {
       int64_t end = t + 1;
       while (end < tokens && id(end) == id(t)) ++end;
-      add_rows(dsum + column, width, order + t, end - t, columns, dtable + id(t) * width + column);
+      if (id(t) != padding) {
+        add_rows(dsum + column, width, order + t, end - t, columns,
+                 dtable + id(t) * width + column);
+      }
       t = end;
     }
   });
@@ -167,11 +170,11 @@ void scatter_rows(const T* dy, const int32_t* index, int64_t count, int64_t rows
 }
 
 template void embedding_backward(const float*, const int32_t*, int64_t, int64_t, float*, void*,
-                                 ThreadPool&);
+                                 ThreadPool&, int64_t);
 template void embedding_backward(const bf16*, const int32_t*, int64_t, int64_t, float*, void*,
-                                 ThreadPool&);
+                                 ThreadPool&, int64_t);
 template void embedding_backward(const double*, const int32_t*, int64_t, int64_t, double*, void*,
-                                 ThreadPool&);
+                                 ThreadPool&, int64_t);
 template void scatter_rows(const float*, const int32_t*, int64_t, int64_t, int64_t, bool, float*,
                            ThreadPool&);
 template void scatter_rows(const bf16*, const int32_t*, int64_t, int64_t, int64_t, bool, bf16*,

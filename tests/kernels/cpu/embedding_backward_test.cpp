@@ -80,6 +80,21 @@ TEST(EmbeddingBackwardIds, AreSortedByAllTheirBits) {
   EXPECT_TRUE(table == expected);
 }
 
+TYPED_TEST(EmbeddingBackward, LeavesThePaddingRowAlone) {
+  const int64_t tokens = 200, width = 20;
+  std::vector<int32_t> ids(tokens);
+  for (int64_t t = 0; t < tokens; ++t) ids[t] = static_cast<int32_t>(t * 7 % 5);
+  const auto dsum = values_of<TypeParam>(tokens * width, 1);
+  ThreadPool pool(2);
+  Buffer workspace(embedding_backward_workspace(tokens));
+  std::vector<Wide<TypeParam>> all(5 * width), padded(5 * width);
+  embedding_backward(dsum.data(), ids.data(), tokens, width, all.data(), workspace.data(), pool);
+  embedding_backward(dsum.data(), ids.data(), tokens, width, padded.data(), workspace.data(), pool,
+                     3);
+  std::fill_n(all.begin() + 3 * width, width, 0);
+  EXPECT_EQ(padded, all);
+}
+
 TYPED_TEST(EmbeddingBackward, ScattersRowsOfAGather) {
   for (const int64_t width : {1, 15, 16, 17, 768}) {
     const int64_t rows = 40;
