@@ -10,6 +10,7 @@
 #include "cli/output.h"
 #include "data/line_reader.h"
 #include "infer/bench_cases.h"
+#include "infer/train_bench.h"
 
 namespace hone::cli {
 namespace {
@@ -41,6 +42,53 @@ std::string text_of(const infer::BenchResult& result) {
       100 * result.share_of_peak, result.gbytes_per_s, result.kernel);
 }
 
+std::string json_of(const infer::TrainBenchResult& result) {
+  std::string out = "{\"case\":";
+  append_json(out, std::string_view(result.name));
+  const std::pair<const char*, double> numbers[] = {
+      {"median_ms", result.median_ms},
+      {"p10_ms", result.p10_ms},
+      {"p90_ms", result.p90_ms},
+      {"cpu_ms", result.cpu_ms},
+      {"per_second", result.per_second},
+      {"forward_ms", result.forward_ms},
+      {"backward_ms", result.backward_ms},
+      {"optimizer_ms", result.optimizer_ms},
+      {"gflops", result.gflops},
+      {"share_of_peak", result.share_of_peak},
+      {"activation_bytes", static_cast<double>(result.activation_bytes)}};
+  for (const auto& [name, value] : numbers) {
+    out += fmt::format(",\"{}\":", name);
+    append_json(out, value);
+  }
+  out += ",\"op_ms\":{";
+  for (const OpTime& op : result.ops) {
+    if (&op != &result.ops.front()) out += ',';
+    append_json(out, op.name);
+    out += ':';
+    append_json(out, op.seconds * 1e3 / static_cast<double>(result.steps));
+  }
+  return out + "}}\n";
+}
+
+std::string text_of(const infer::TrainBenchResult& result) {
+  constexpr double kMega = 1 << 20;
+  std::string out = fmt::format(
+      "{}: {:.1f} ms a step, median ({:.1f} to {:.1f}), {:.2f} sequences/s, {:.1f} GFLOP/s "
+      "({:.0f}% "
+      "of peak)\n  forward {:.1f} ms, backward {:.1f} ms, optimiser {:.1f} ms; activations {:.0f} "
+      "MB\n",
+      result.name, result.median_ms, result.p10_ms, result.p90_ms, result.per_second, result.gflops,
+      100 * result.share_of_peak, result.forward_ms, result.backward_ms, result.optimizer_ms,
+      static_cast<double>(result.activation_bytes) / kMega);
+  for (const OpTime& op : result.ops) {
+    out += fmt::format("  {:<24} {:9.2f} ms  {:7.1f} GFLOP/s\n", op.name,
+                       op.seconds * 1e3 / static_cast<double>(result.steps),
+                       op.flops / op.seconds * 1e-9);
+  }
+  return out;
+}
+
 /// One token count a line.
 std::vector<int64_t> read_lengths(const std::string& path) {
   constexpr int64_t kLongest = 512;
@@ -63,13 +111,16 @@ std::vector<int64_t> read_lengths(const std::string& path) {
 }  // namespace
 
 int bench(const Words& words) {
-  Arguments arguments("bench", "Times forward passes of a model with random weights.");
+  Arguments arguments("bench",
+                      "Times forward passes, or training steps, of a model with random weights.");
   std::string name;
   std::string lengths;
   int64_t seconds = 3;
   arguments.positional("CASE", name, "a case, or list (default) for their names");
   arguments.integer("--seconds", 1, 3600, seconds, "of timed rounds; default 3");
   arguments.text("--lengths", "FILE", lengths, "token counts of the -sst2- cases, one a line");
+  bool checkpointing = false;
+  arguments.flag("--gradient_checkpointing", checkpointing, "of the train- cases: every layer");
   arguments.example("hone bench bert-base-b1-len128 --json");
   std::string answer;
   if (!arguments.parse(words, answer)) {
@@ -78,6 +129,7 @@ int bench(const Words& words) {
   }
   if (name.empty() || name == "list") {
     for (const std::string& known : infer::bench_case_names()) print(known + "\n");
+    for (const std::string& known : infer::train_bench_names()) print(known + "\n");
     return kDone;
   }
   infer::BenchOptions options;
@@ -85,6 +137,12 @@ int bench(const Words& words) {
   options.threads = arguments.common().threads;
   options.seconds = static_cast<double>(seconds);
   if (!lengths.empty()) options.lengths = read_lengths(lengths);
+  if (name.starts_with("train-")) {
+    const auto result =
+        infer::run_train_bench(name, {options, checkpointing ? int64_t{1} << 20 : int64_t{0}});
+    print(arguments.common().json ? json_of(result) : text_of(result));
+    return kDone;
+  }
   const infer::BenchResult result = infer::run_bench_case(name, options);
   print(arguments.common().json ? json_of(result) : text_of(result));
   return kDone;

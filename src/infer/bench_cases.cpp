@@ -8,26 +8,18 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/random.h"
 #include "device/cpu_info.h"
+#include "infer/bench_models.h"
 #include "kernels/cpu/peak.h"
-#include "models/batch.h"
 #include "models/init.h"
 #include "plan/execution.h"
 
 namespace hone::infer {
 namespace {
 
-struct Shape {
-  const char* model;
-  int64_t hidden, intermediate, layers, heads;
-};
-constexpr Shape kBertBase = {"bert-base", 768, 3072, 12, 12};
-constexpr Shape kMiniLm = {"minilm", 384, 1536, 6, 12};
-
 struct Case {
   const char* name;
-  Shape shape;
+  BenchShape shape;
   int64_t batch;
   int64_t length;  ///< 0: SST-2's
 };
@@ -46,46 +38,6 @@ const Case& find_case(const std::string& name) {
   }
   fail(ErrorKind::usage, "bench: no case {}; there are {}", quote(name),
        fmt::join(bench_case_names(), ", "));
-}
-
-models::EncoderConfig config_of(const Shape& shape) {
-  models::EncoderConfig config;
-  config.model_type = "bert";
-  config.vocab_size = 30522;
-  config.embedding_size = config.hidden_size = shape.hidden;
-  config.intermediate_size = shape.intermediate;
-  config.heads = shape.heads;
-  config.layers = shape.layers;
-  config.positions = 512;
-  config.type_vocab_size = 2;
-  config.labels = {"LABEL_0", "LABEL_1"};
-  return config;
-}
-
-/// 872 lengths with SST-2 dev's mean of about 25 tokens and its long tail.
-std::vector<int64_t> drawn_lengths() {
-  std::vector<int64_t> lengths;
-  for (uint64_t i = 0; i < 872; ++i) {
-    const auto words = philox(2, 0, i);
-    const double normal = normal_pair(words[0], words[1])[0];
-    lengths.push_back(std::clamp<int64_t>(std::lround(23 + 11 * normal), 4, 64));
-  }
-  return lengths;
-}
-
-std::vector<models::Batch> make_batches(const Case& bench, const BenchOptions& options,
-                                        const models::EncoderConfig& config) {
-  std::vector<int64_t> lengths(static_cast<size_t>(bench.batch), bench.length);
-  if (bench.length == 0) lengths = options.lengths.empty() ? drawn_lengths() : options.lengths;
-  std::vector<models::Batch> batches;
-  uint64_t drawn = 0;
-  for (size_t i = 0; i < lengths.size(); ++i) {
-    if (i % static_cast<size_t>(bench.batch) == 0) batches.emplace_back(config);
-    std::vector<int32_t> ids(static_cast<size_t>(lengths[i]));
-    for (int32_t& id : ids) id = static_cast<int32_t>(5 + philox(1, 0, drawn++)[0] % 29995);
-    batches.back().add(ids);
-  }
-  return batches;
 }
 
 class Runner {
@@ -123,10 +75,6 @@ class Runner {
   Execution execution_;
 };
 
-double at_share(const std::vector<double>& sorted, double share) {
-  return sorted[static_cast<size_t>(std::lround(share * static_cast<double>(sorted.size() - 1)))];
-}
-
 }  // namespace
 
 std::vector<std::string> bench_case_names() {
@@ -138,9 +86,10 @@ std::vector<std::string> bench_case_names() {
 BenchResult run_bench_case(const std::string& name, const BenchOptions& options) {
   const Case& bench = find_case(name);
   ThreadPool pool(options.threads > 0 ? options.threads : usable_cores());
-  models::Encoder encoder(config_of(bench.shape), options.dtype, chosen_isa(), true);
+  models::Encoder encoder(bench_config(bench.shape), options.dtype, chosen_isa(), true);
   models::init_random(encoder, 1, 0.02f, pool);
-  const std::vector<models::Batch> batches = make_batches(bench, options, encoder.config());
+  const std::vector<models::Batch> batches =
+      make_bench_batches(bench.batch, bench.length, options.lengths, encoder.config());
   Runner runner(encoder, pool);
   runner.check(batches.front(), encoder.config());
 

@@ -109,9 +109,9 @@ struct Linear {
     Step step{"linear_bias_gradient", {dy}, {}, [=, op = *this](const Frame& frame) {
                 by_dtype(dy.dtype, [&]<typename T>(T) {
                   kernels::add_column_sums<T>(
-                      frame.data<const T>(dy) + op.column, dy.width, frame.rows(dy),
-                      op.weight.rows, static_cast<kernels::Wide<T>*>(frame.gradient(op.bias)),
-                      frame.workspace(), frame.pool());
+                      frame.data<const T>(dy) + op.column, dy.width, frame.rows(dy), op.weight.rows,
+                      static_cast<kernels::Wide<T>*>(frame.gradient(op.bias)), frame.workspace(),
+                      frame.pool());
                 });
               }};
     step.workspace = [dy, width = weight.rows](const Extents& e, int) {

@@ -49,8 +49,7 @@ inline std::vector<double> draw(int64_t count, unsigned seed) {
 
 class GradientCheck {
  public:
-  explicit GradientCheck(const GradientCase& c)
-      : case_(c), tape_(plan_, trainable(c)) {
+  explicit GradientCheck(const GradientCase& c) : case_(c), tape_(plan_, trainable(c)) {
     for (const CheckedInput& input : case_.inputs) {
       const bool index = !input.indices.empty();
       inputs_.push_back(plan_.input(index ? DType::i32 : DType::f64, input.rows, input.width));

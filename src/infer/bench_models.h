@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/batch.h"
+#include "models/config.h"
+
+/// The models and batches of benchmarks.
+namespace hone::infer {
+
+struct BenchShape {
+  const char* model;
+  int64_t hidden, intermediate, layers, heads;
+};
+inline constexpr BenchShape kBertBase = {"bert-base", 768, 3072, 12, 12};
+inline constexpr BenchShape kMiniLm = {"minilm", 384, 1536, 6, 12};
+
+models::EncoderConfig bench_config(const BenchShape& shape);
+
+/// Random sequences, `batch` together. `length` 0: as long as `lengths` says, or where that is
+/// empty as 872 draws like SST-2 dev's.
+std::vector<models::Batch> make_bench_batches(int64_t batch, int64_t length,
+                                              std::vector<int64_t> lengths,
+                                              const models::EncoderConfig& config);
+
+/// Of sorted values.
+double at_share(const std::vector<double>& sorted, double share);
+
+}  // namespace hone::infer

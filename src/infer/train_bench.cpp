@@ -1,0 +1,146 @@
+#include "infer/train_bench.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <ctime>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "device/cpu_info.h"
+#include "infer/bench_models.h"
+#include "kernels/cpu/peak.h"
+#include "models/init.h"
+#include "train/stepper.h"
+
+namespace hone::infer {
+namespace {
+
+struct Case {
+  const char* name;
+  BenchShape shape;
+  int64_t batch;
+  int64_t length;  ///< 0: SST-2's
+};
+constexpr std::array<Case, 4> kCases = {{{"train-bert-base-b8-len128", kBertBase, 8, 128},
+                                         {"train-bert-base-b32-len128", kBertBase, 32, 128},
+                                         {"train-minilm-b32-len128", kMiniLm, 32, 128},
+                                         {"train-minilm-sst2-b32", kMiniLm, 32, 0}}};
+
+const Case& find_case(const std::string& name) {
+  for (const Case& known : kCases) {
+    if (name == known.name) return known;
+  }
+  fail(ErrorKind::usage, "bench: no case {}; there are {}", quote(name),
+       fmt::join(train_bench_names(), ", "));
+}
+
+models::EncoderConfig training_config(const BenchShape& shape) {
+  models::EncoderConfig config = bench_config(shape);
+  config.embedding_dropout = config.head_dropout = 0.1f;
+  config.layer_dropout = {0.1f, 0.1f, 0.1f};
+  return config;
+}
+
+/// One model, stepped over batches.
+class Run {
+ public:
+  Run(const BenchShape& shape, const TrainBenchOptions& options, ThreadPool& pool)
+      : pool_(pool), encoder_(training_config(shape), DType::f32, chosen_isa(), true) {
+    models::init_random(encoder_, 1, 0.02f, pool);
+    optimizer_.emplace(encoder_.parameters(),
+                       std::vector<bool>(encoder_.parameters().list().size(), true),
+                       optim::OptimizerOptions{.weight_decay = 0.01});
+    stepper_.emplace(encoder_, ops::LossOptions{}, *optimizer_, pool,
+                     models::TrainingOptions{options.common.dtype, options.checkpoint_segments});
+  }
+
+  const models::EncoderConfig& config() const { return encoder_.config(); }
+  train::Stepper& stepper() { return *stepper_; }
+  double optimizer_seconds() const { return optimizer_seconds_; }
+
+  double step(const models::Batch& batch) {
+    const Stopwatch watch;
+    train::Labels labels;
+    for (int64_t i = 0; i < batch.sequences(); ++i) {
+      labels.classes.push_back(static_cast<int32_t>(i % 2));
+    }
+    const auto count = static_cast<double>(batch.sequences());
+    const double loss =
+        stepper_->accumulate(batch, labels, {.seed = 1, .step = number_++, .count = count});
+    const Stopwatch update;
+    const optim::StepReport report = optimizer_->step(2e-5, pool_);
+    optimizer_seconds_ += update.seconds();
+    if (!std::isfinite(loss) || report.skipped) {
+      fail(ErrorKind::internal, "bench: step {}: the loss is {}", number_, loss);
+    }
+    return watch.seconds();
+  }
+
+ private:
+  ThreadPool& pool_;
+  models::Encoder encoder_;
+  std::optional<optim::Optimizer> optimizer_;
+  std::optional<train::Stepper> stepper_;
+  int64_t number_ = 0;
+  double optimizer_seconds_ = 0;
+};
+
+}  // namespace
+
+std::vector<std::string> train_bench_names() {
+  std::vector<std::string> names;
+  for (const Case& known : kCases) names.emplace_back(known.name);
+  return names;
+}
+
+TrainBenchResult run_train_bench(const std::string& name, const TrainBenchOptions& options) {
+  const Case& bench = find_case(name);
+  ThreadPool pool(options.common.threads > 0 ? options.common.threads : usable_cores());
+  Run run(bench.shape, options, pool);
+  const std::vector<models::Batch> batches =
+      make_bench_batches(bench.batch, bench.length, options.common.lengths, run.config());
+  for (const models::Batch& batch : batches) run.stepper().execution().resize(batch.extents());
+  run.step(batches.front());
+
+  const double forward = run.stepper().forward_seconds();
+  const double backward = run.stepper().backward_seconds();
+  const double updates = run.optimizer_seconds();
+  run.stepper().execution().time_ops(true);
+  std::vector<double> steps;
+  double flops = 0;
+  int64_t sequences = 0;
+  const Stopwatch total;
+  const std::clock_t cpu = std::clock();
+  while (steps.size() < 3 || total.seconds() < options.common.seconds) {
+    const models::Batch& batch = batches[steps.size() % batches.size()];
+    steps.push_back(run.step(batch));
+    flops += run.stepper().flops(batch.extents());
+    sequences += batch.sequences();
+  }
+  const double seconds = total.seconds();
+  const double cpu_seconds = static_cast<double>(std::clock() - cpu) / CLOCKS_PER_SEC;
+  const auto count = static_cast<double>(steps.size());
+  TrainBenchResult result;
+  result.name = name;
+  result.steps = static_cast<int64_t>(steps.size());
+  result.per_second = static_cast<double>(sequences) / seconds;
+  result.cpu_ms = cpu_seconds / count * 1e3;
+  result.forward_ms = (run.stepper().forward_seconds() - forward) / count * 1e3;
+  result.backward_ms = (run.stepper().backward_seconds() - backward) / count * 1e3;
+  result.optimizer_ms = (run.optimizer_seconds() - updates) / count * 1e3;
+  result.gflops = flops / seconds * 1e-9;
+  result.ops = run.stepper().execution().op_times();
+  std::sort(steps.begin(), steps.end());
+  result.median_ms = at_share(steps, 0.5) * 1e3;
+  result.p10_ms = at_share(steps, 0.1) * 1e3;
+  result.p90_ms = at_share(steps, 0.9) * 1e3;
+  result.activation_bytes = run.stepper().execution().arena_bytes();
+  result.share_of_peak =
+      result.gflops / kernels::measured_peak(chosen_isa(), options.common.dtype, pool);
+  return result;
+}
+
+}  // namespace hone::infer

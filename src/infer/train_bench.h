@@ -1,0 +1,38 @@
+#pragma once
+
+#include "infer/bench_cases.h"
+#include "plan/execution.h"
+
+namespace hone::infer {
+
+struct TrainBenchOptions {
+  BenchOptions common;
+  int64_t checkpoint_segments = 0;
+};
+
+struct TrainBenchResult {
+  std::string name;
+  double median_ms = 0;  ///< of a step: forward, backward, clipping and AdamW; so are the next two
+  double p10_ms = 0;
+  double p90_ms = 0;
+  double cpu_ms = 0;      ///< of all threads a step, on average: on a busy machine more telling
+  double per_second = 0;  ///< sequences
+  double forward_ms = 0;  ///< a step, on average; so are the next two
+  double backward_ms = 0;
+  double optimizer_ms = 0;
+  double gflops = 0;         ///< of the matrix products
+  double share_of_peak = 0;  ///< gflops over what multiply-adds on registers reach in this process
+  size_t activation_bytes = 0;  ///< arena and workspace of the largest batch
+  std::vector<OpTime> ops;      ///< summed over the timed steps
+  int64_t steps = 0;
+};
+
+/// Names as "train-bert-base-b8-len128".
+std::vector<std::string> train_bench_names();
+
+/// Trains the case's model from random weights with dropout 0.1 and random labels, and times steps
+/// after one that is not timed. A loss that is not finite is an error. An unknown name is a usage
+/// error.
+TrainBenchResult run_train_bench(const std::string& name, const TrainBenchOptions& options);
+
+}  // namespace hone::infer
