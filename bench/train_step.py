@@ -19,8 +19,11 @@ import pathlib
 import statistics
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+DATA = pathlib.Path(os.environ.get("HONE_DATA", ROOT / "../shared/data"))
+SENTENCES = 512  # of SST-2: 16 batches
 # Case: hone's case and options, torch's model and shape, and the least ratio.
 CASES = {
     "bert-base b8 len128 fp32": ("train-bert-base-b8-len128", [], "bert-base 8 128", 1.25),
@@ -41,6 +44,8 @@ def arguments():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=int, default=5, help="of hone's timed steps a round")
     parser.add_argument("--cases", default=",".join([*CASES, "memory"]))
+    parser.add_argument("--lengths", type=pathlib.Path, help="where SST-2's token counts are put",
+                        default=pathlib.Path(tempfile.gettempdir()) / "hone-sst2-lengths.txt")
     parser.add_argument("--output", type=pathlib.Path, default=ROOT / "bench/results")
     return parser.parse_args()
 
@@ -51,9 +56,10 @@ class Torch:
     def __init__(self, options, shape):
         environment = dict(os.environ, OMP_NUM_THREADS=str(options.threads),
                            MALLOC_TRIM_THRESHOLD_="0", MALLOC_MMAP_THRESHOLD_="65536")
+        lengths = [str(options.lengths)] if shape.endswith(" 0") else []
         self.process = subprocess.Popen(
             [options.python, str(ROOT / "bench/train_step_torch.py"), *shape.split(),
-             str(options.threads)],
+             str(options.threads), *lengths],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8", env=environment)
 
     def ask(self, what):
@@ -75,8 +81,26 @@ def hone(options, case, more):
     return json.loads(done.stdout)
 
 
+def write_lengths(options):
+    """Token counts of the first SST-2 training sentences, which both sides train on."""
+    source = DATA / "glue/SST-2/train.tsv"
+    if not source.exists():
+        sys.exit(f"{source} is not there: HONE_DATA names the folder, --cases leaves it out")
+    with open(source, encoding="utf-8") as file:
+        lines = file.readlines()[1:SENTENCES + 1]
+    tokenizer = DATA / "tokenizers/bert-base-uncased/tokenizer.json"
+    done = subprocess.run([options.hone, "tokenize", "--tokenizer", str(tokenizer), "--input", "-"],
+                          input="".join(line.split("\t")[0] + "\n" for line in lines),
+                          capture_output=True, encoding="utf-8", check=True)
+    counts = [len(json.loads(line)["ids"]) for line in done.stdout.splitlines()]
+    options.lengths.write_text("".join(f"{count}\n" for count in counts))
+
+
 def compare(options, name):
     case, more, shape, least = CASES[name]
+    if shape.endswith(" 0"):
+        write_lengths(options)
+        more = [*more, "--lengths", str(options.lengths)]
     torch = Torch(options, shape)
     torch.ask("step")
     rounds = []
@@ -85,7 +109,7 @@ def compare(options, name):
         theirs = torch.ask("step")
         rounds.append({"hone": ours, "torch": theirs,
                        "ratio": ours["per_second"] * theirs["ms"] / 1e3 / theirs["sequences"],
-                       "cpu_ratio": theirs["cpu_ms"] / ours["cpu_ms"]})
+                       "cpu_ratio": theirs["cpu_ms"] / theirs["steps"] / ours["cpu_ms"]})
     torch.close()
     result = {"case": name, "least": least, "rounds": rounds,
               "ratio": statistics.median(r["ratio"] for r in rounds),
@@ -124,7 +148,7 @@ def write(options, steps, used):
     for step in steps:
         middle = sorted(step["rounds"], key=lambda r: r["ratio"])[len(step["rounds"]) // 2]
         lines.append(f"| {step['case']} | {middle['hone']['median_ms']:.0f} | "
-                     f"{middle['torch']['ms']:.0f} | {step['ratio']:.2f} | "
+                     f"{middle['torch']['ms'] / middle['torch']['steps']:.0f} | {step['ratio']:.2f} | "
                      f"{step['cpu_ratio']:.2f} | {step['least']} |")
     if used:
         lines += ["", "| memory, bert-base b32 len128 | hone MB | torch MB | ratio | at most |",

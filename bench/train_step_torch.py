@@ -1,10 +1,10 @@
-"""The torch side of train_step.py: MODEL BATCH LENGTH THREADS; one command a line.
+"""The torch side of train_step.py: MODEL BATCH LENGTH THREADS [FILE]; one command a line.
 
-"step" trains one batch and answers with its times; "memory" answers with the bytes that a step adds
-to the resident size. LENGTH 0 stands for SST-2's lengths, padded to the batch's longest.
+"step" trains all batches once and answers with its times; "memory" answers with the bytes that a
+step adds to the resident size. With LENGTH 0 the file says how long the sequences are; each batch
+is padded to its longest.
 """
 import json
-import random
 import sys
 import threading
 import time
@@ -20,30 +20,29 @@ def resident():
         return int(file.read().split()[1]) * 4096
 
 
-def make_batches(batch, length):
-    """As hone's: of 32 sequences around 23 tokens, at most 64, padded to 128 as run_glue does."""
+def make_batches(batch, length, lengths):
     generator = torch.Generator().manual_seed(1)
     if length > 0:
         return [(torch.randint(5, 30000, (batch, length), generator=generator), None)]
-    draw = random.Random(2)
     out = []
-    for _ in range(27):
-        lengths = [min(64, max(4, round(draw.gauss(23, 11)))) for _ in range(batch)]
-        ids = torch.randint(5, 30000, (batch, 128), generator=generator)
-        mask = torch.arange(128)[None, :] < torch.tensor(lengths)[:, None]
+    for first in range(0, len(lengths), batch):
+        some = torch.tensor(lengths[first:first + batch])
+        longest = int(some.max())
+        ids = torch.randint(5, 30000, (len(some), longest), generator=generator)
+        mask = torch.arange(longest)[None, :] < some[:, None]
         out.append((ids * mask, mask.long()))
     return out
 
 
 class Trainer:
-    def __init__(self, name, batch, length):
+    def __init__(self, name, batch, length, lengths):
         hidden, intermediate, layers, heads = SHAPES[name]
         config = BertConfig(hidden_size=hidden, intermediate_size=intermediate,
                             num_hidden_layers=layers, num_attention_heads=heads)
         torch.manual_seed(0)
         self.model = BertForSequenceClassification(config).train()
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=2e-5, weight_decay=0.01)
-        self.batches = make_batches(batch, length)
+        self.batches = make_batches(batch, length, lengths)
         self.number = 0
 
     def step(self):
@@ -59,9 +58,10 @@ class Trainer:
 
     def timed(self):
         wall, cpu = time.perf_counter(), time.process_time()
-        sequences = self.step()
+        sequences = sum(self.step() for _ in self.batches)
         return {"ms": (time.perf_counter() - wall) * 1e3,
-                "cpu_ms": (time.process_time() - cpu) * 1e3, "sequences": sequences}
+                "cpu_ms": (time.process_time() - cpu) * 1e3, "sequences": sequences,
+                "steps": len(self.batches)}
 
     def memory(self):
         self.step()  # gradients and moments exist from now on
@@ -80,9 +80,13 @@ class Trainer:
 
 
 def main():
-    name, batch, length, threads = sys.argv[1], *map(int, sys.argv[2:])
+    name, batch, length, threads = sys.argv[1], *map(int, sys.argv[2:5])
+    lengths = []
+    if len(sys.argv) > 5:
+        with open(sys.argv[5], encoding="ascii") as file:
+            lengths = [int(line) for line in file]
     torch.set_num_threads(threads)
-    trainer = Trainer(name, batch, length)
+    trainer = Trainer(name, batch, length, lengths)
     for line in sys.stdin:
         answer = trainer.memory() if line.strip() == "memory" else trainer.timed()
         print(json.dumps(answer), flush=True)
