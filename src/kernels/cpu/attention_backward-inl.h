@@ -91,6 +91,55 @@ HWY_INLINE void ScoreVector(float scale, float log_sum, float mean, VF32 factor,
   hn::StoreU(hn::Mul(hn::Mul(p, dp), hn::Set(kF32, scale)), kF32, dscores);
 }
 
+/// The first half of ScoreVector for a row whose mean is not known yet: `dscores` becomes factor *
+/// dout . v. `left`: how many lanes are of the row. Returns their share of the mean.
+HWY_INLINE VF32 WeighVector(float scale, float log_sum, VF32 factor, int64_t left, float* weights,
+                            float* dscores, float* probabilities) {
+  const VF32 x = hn::MulSub(hn::LoadU(kF32, weights), hn::Set(kF32, scale), hn::Set(kF32, log_sum));
+  const VF32 p = ExpNonPositive(kF32, x);
+  const VF32 dp = hn::Mul(hn::LoadU(kF32, dscores), factor);
+  hn::StoreU(hn::Mul(p, factor), kF32, weights);
+  hn::StoreU(dp, kF32, dscores);
+  hn::StoreU(p, kF32, probabilities);
+  const auto lanes = static_cast<size_t>(std::clamp<int64_t>(left, 0, kLanes));
+  return hn::IfThenElseZero(hn::FirstN(kF32, lanes), hn::Mul(p, dp));
+}
+
+/// ScoreRow for a row of which the tile holds all keys: the mean is summed from the products
+/// themselves. Where attention is saturated, dout . out has the rounding of far larger terms.
+/// `probabilities` is scratch.
+HWY_INLINE void ScoreWholeRow(const Dropout& dropout, int64_t row, uint32_t channel, int64_t count,
+                              float scale, float log_sum, float* weights, float* dscores,
+                              float* probabilities) {
+  const int64_t lanes = kLanes;
+  VF32 sum = hn::Zero(kF32);
+  if (dropout.p == 0.0f) {
+    const VF32 one = hn::Set(kF32, 1.0f);
+    for (int64_t j = 0; j < count; j += lanes) {
+      sum = hn::Add(sum, WeighVector(scale, log_sum, one, count - j, weights + j, dscores + j,
+                                     probabilities + j));
+    }
+  } else {
+    const DropoutRow drawn(dropout, row);
+    const VF32 kept = hn::Set(kF32, drawn.scale());
+    for (int64_t j = 0; j < count; j += DropoutRow::kChannels) {
+      const DropoutMasks keep = drawn.Keep(channel + static_cast<uint32_t>(j));
+      sum = hn::Add(sum, WeighVector(scale, log_sum, hn::IfThenElseZero(keep.first, kept),
+                                     count - j, weights + j, dscores + j, probabilities + j));
+      const int64_t next = j + lanes;
+      sum = hn::Add(sum,
+                    WeighVector(scale, log_sum, hn::IfThenElseZero(keep.second, kept), count - next,
+                                weights + next, dscores + next, probabilities + next));
+    }
+  }
+  const VF32 mean = hn::SumOfLanes(kF32, sum);
+  for (int64_t j = 0; j < count; j += lanes) {
+    const VF32 dp = hn::Sub(hn::LoadU(kF32, dscores + j), mean);
+    const VF32 p = hn::Mul(hn::LoadU(kF32, probabilities + j), hn::Set(kF32, scale));
+    hn::StoreU(hn::Mul(p, dp), kF32, dscores + j);
+  }
+}
+
 HWY_INLINE void ScoreRow(const Dropout& dropout, int64_t row, uint32_t channel, int64_t count,
                          float scale, float log_sum, float mean, float* weights, float* dscores) {
   const VF32 one = hn::Set(kF32, 1.0f);

@@ -71,9 +71,15 @@ void BackwardRows(const BackwardTask<T>& task, const BackwardTiles& tiles,
                         task.rows(args.k, task.first_key + first), first, count, tiles.depth,
                         of_row);
     }
-    ScoreRow(args.dropout, row, attention_channel(task.head, first), count, task.shape->scale,
-             task.log_sum(row), scratch.means[begin + r], of_row,
-             dscores + r * tiles.score_stride());
+    float* of_dscores = dscores + r * tiles.score_stride();
+    const uint32_t channel = attention_channel(task.head, first);
+    if (count == task.keys) {
+      ScoreWholeRow(args.dropout, row, channel, count, task.shape->scale, task.log_sum(row), of_row,
+                    of_dscores, scratch.strip);
+    } else {
+      ScoreRow(args.dropout, row, channel, count, task.shape->scale, task.log_sum(row),
+               scratch.means[begin + r], of_row, of_dscores);
+    }
   }
   const float* a = Products::LayOut(tiles, scratch, begin, rows, count);
   const int64_t steps = (count + Products::kTogether - 1) / Products::kTogether;
@@ -97,13 +103,14 @@ void PackBlock(const BackwardTask<T>& task, const BackwardTiles& tiles,
   const int64_t row = task.first_query + block;
   const HeadRows<T> q = task.rows(task.args->q, row);
   const HeadRows<T> dout = task.dense(task.args->dout, row);
-  const HeadRows<T> out = task.dense(task.args->out, row);
   Products::PackQueries(q.data, q.stride, queries, tiles.depth, scratch.q);
   Products::PackQueries(dout.data, dout.stride, queries, tiles.depth, scratch.dout);
   Products::PackValues(q.data, q.stride, queries, tiles.depth, scratch.q_panels);
   Products::PackValues(dout.data, dout.stride, queries, tiles.depth, scratch.dout_panels);
+  if (task.keys <= tiles.keys) return;  // their tile gives the means
   for (int64_t i = 0; i < queries; ++i) {
-    scratch.means[i] = Dot(dout.data + i * dout.stride, out.data + i * out.stride, tiles.depth);
+    scratch.means[i] =
+        Dot(dout.data + i * dout.stride, task.dense(task.args->out, row + i).data, tiles.depth);
   }
 }
 
