@@ -1,12 +1,11 @@
-// The backward pass of the step, and the optimiser. Products of weights, and sums over rows, go to
-// the side stream.
+// The backward pass of the step, and the optimiser.
 
 #include "cuda/roberta_model.h"
 
 namespace hone::bench {
 
 void StepModel::norm_backward(const char* name, const NormBackward& b, void* partials) {
-  op(name, false, 0, 8.0 * double(b.rows) * kHidden, [=, this, at = sums.size()](Stream s) {
+  op(name, 0, 8.0 * double(b.rows) * kHidden, [=, this, at = sums.size()](Stream s) {
     ok(kernel_api().layer_norm_backward(b, partials, s, &sums[at]), name);
   });
   sums.emplace_back();
@@ -43,8 +42,6 @@ void StepModel::backward() {
   void* dy = gradients[(kLayers - 1) % 2].dattended;  // free until the last layer's attention
   for (int64_t l = kLayers - 1; l >= 0; --l) layer_backward(l, dy);
   embedding_backward(dy);
-  ops.push_back({.wait = 0});
-  ops.push_back({.wait = 1});
   parameters.optimizer_ops(ops);
 }
 
@@ -64,7 +61,7 @@ void StepModel::head_backward() {
       Activation::tanh, kType,   sequences,
       kHidden,          dpooled, pooled_z,
       dpooled,          nullptr, parameters.gradient(parameters.pooler_bias)};
-  op("head", false, 0, 0, [=, this](Stream s) {
+  op("head", 0, 0, [=, this](Stream s) {
     const HeadBackward b{dlogits, dpooled, parameters.gradient(parameters.head),
                          parameters.gradient(parameters.head_bias)};
     ok(kernel_api().loss(args, s), "loss");
@@ -87,7 +84,6 @@ void StepModel::layer_backward(int64_t l, void*& dy) {
   const LayerValues& v = values[l];
   const LayerGradients& g = gradients[l % 2];
   const size_t first_sum = sums.size();
-  ops.push_back({.wait = static_cast<int>(l % 2)});  // side work of two layers above is done
 
   NormBackward n2 = norm_backward_args(rows, dy, v.xhat2, v.rstd2, w.norm2, w.norm2_bias);
   n2.dropout = drop(last, 10 * l + 2);
@@ -107,7 +103,7 @@ void StepModel::layer_backward(int64_t l, void*& dy) {
                                 g.dg,
                                 nullptr,
                                 parameters.gradient(w.f1_bias)};
-  op("GELU backward", false, 0, 6.0 * double(rows) * kInner, [=, this, at = sums.size()](Stream s) {
+  op("GELU backward", 0, 6.0 * double(rows) * kInner, [=, this, at = sums.size()](Stream s) {
     ok(kernel_api().activation_backward(gelu, g.gelu, s, &sums[at]), "gelu");
   });
   sums.emplace_back();
@@ -141,7 +137,7 @@ void StepModel::layer_backward(int64_t l, void*& dy) {
   a.dq = {last ? g.dq : g.dqkv, last ? kHidden : wide};
   a.dk = {dkv, wide};
   a.dv = {dkv + kHidden * 2, wide};
-  op("attention backward", false, 2.5 * attention_flops(last), 16.0 * double(tokens) * kHidden,
+  op("attention backward", 2.5 * attention_flops(last), 16.0 * double(tokens) * kHidden,
      [=, this, at = attention_shape(last)](Stream s) {
        ok(kernel_api().attention_backward(at, a, attention_scratch, AttentionKernel::automatic, s),
           "attention backward");
@@ -149,7 +145,7 @@ void StepModel::layer_backward(int64_t l, void*& dy) {
   void* scratch_at = g.column;
   const auto bias_sums = [&](const void* x, int64_t stride, int64_t count, int64_t width,
                              float* to) {
-    op("sums over rows", true, 0, 2.0 * double(count) * double(width),
+    op("sums over rows", 0, 2.0 * double(count) * double(width),
        [=, this, at = sums.size()](Stream s) {
          ok(kernel_api().column_sums(kType, x, stride, count, width, to, scratch_at, s, &sums[at]),
             "sums");
@@ -161,7 +157,7 @@ void StepModel::layer_backward(int64_t l, void*& dy) {
                    g.dsum1, true);
     input_gradient("QKV dgrad", tokens, 2 * kHidden, kHidden, dkv, wide,
                    parameters.copy(w.qkv, kHidden), g.dattended, false);
-    op("scatter", false, 0, 6.0 * double(rows) * kHidden, [=, this](Stream s) {
+    op("scatter", 0, 6.0 * double(rows) * kHidden, [=, this](Stream s) {
       ok(kernel_api().scatter_rows(kType, g.dsum1, index, rows, tokens, kHidden, false, g.dattended,
                                    s),
          "scatter");
@@ -183,9 +179,8 @@ void StepModel::layer_backward(int64_t l, void*& dy) {
     dy = g.dsum1;
   }
   const auto count = static_cast<int64_t>(sums.size() - first_sum);
-  op("add sums", true, 0, 0,
+  op("add sums", 0, 0,
      [=, this](Stream s) { ok(kernel_api().add_row_sums(&sums[first_sum], count, s), "sums"); });
-  ops.back().mark = static_cast<int>(l % 2);
 }
 
 void StepModel::embedding_backward(void* dy) {
@@ -195,7 +190,7 @@ void StepModel::embedding_backward(void* dy) {
   b.output_dropout = drop(false, 1000);
   b.dsum = dsum;
   norm_backward("norm backward", b, arena.bytes(kernel_api().row_sums_workspace(tokens, kHidden)));
-  op("add sums", false, 0, 0, [this, at = sums.size() - 1](Stream s) {
+  op("add sums", 0, 0, [this, at = sums.size() - 1](Stream s) {
     ok(kernel_api().add_row_sums(&sums[at], 1, s), "sums");
   });
   EmbeddingBackward e;
@@ -207,7 +202,7 @@ void StepModel::embedding_backward(void* dy) {
   e.tables[1] = {place_ids, parameters.gradient(parameters.position)};
   e.tables[2] = {nullptr, parameters.gradient(parameters.type)};
   void* memory = arena.bytes(kernel_api().embedding_backward_workspace(tokens, kHidden));
-  op("embedding gradients", false, 0, 2.0 * double(tokens) * kHidden,
+  op("embedding gradients", 0, 2.0 * double(tokens) * kHidden,
      [=](Stream s) { ok(kernel_api().embedding_backward(e, memory, s), "embedding gradients"); });
 }
 

@@ -28,8 +28,7 @@ double square(double n) { return n * n; }
 StepModel::StepModel(const StepShape& shape_, CudaStream& stream_)
     : shape(shape_), stream(stream_), parameters(arena, stream_, shape_.training) {
   inputs();
-  scratch[0] = arena.bytes(kProductScratch);
-  scratch[1] = arena.bytes(kProductScratch);
+  scratch = arena.bytes(kProductScratch);
   attention_scratch = arena.bytes(static_cast<size_t>(tokens * kHeads) * 4);
   forward();
   if (shape.training) backward();
@@ -72,9 +71,9 @@ void StepModel::inputs() {
   if (!shape.training) token_rows.p = read_rows.p = 0.0f;
 }
 
-void StepModel::product(const char* name, ProductKind kind, bool beside, int64_t m, int64_t n,
-                        int64_t k, const void* a, int64_t lda, const void* b, const void* bias,
-                        void* c, int64_t ldc, bool add) {
+void StepModel::product(const char* name, ProductKind kind, int64_t m, int64_t n, int64_t k,
+                        const void* a, int64_t lda, const void* b, const void* bias, void* c,
+                        int64_t ldc, bool add) {
   ProductShape p;
   p.kind = kind;
   p.dtype = kType;
@@ -91,13 +90,11 @@ void StepModel::product(const char* name, ProductKind kind, bool beside, int64_t
   size_t bytes = 0;
   ok(kernel_api().product_prepare(p, kProductScratch, &bytes), name);
   products.push_back({p, arrays});
-  void* memory = scratch[beside ? 1 : 0];
-  ops.push_back({.name = name,
-                 .side = beside,
-                 .flops = 2.0 * double(m) * double(n) * double(k),
-                 .run = [=](Stream s) {
-                   ok(kernel_api().product(p, arrays, memory, kProductScratch, s), name);
-                 }});
+  void* memory = scratch;
+  ops.push_back(
+      {.name = name, .flops = 2.0 * double(m) * double(n) * double(k), .run = [=](Stream s) {
+         ok(kernel_api().product(p, arrays, memory, kProductScratch, s), name);
+       }});
 }
 
 AttentionShape StepModel::attention_shape(bool last) const {
@@ -125,7 +122,7 @@ void StepModel::norm(const char* name, NormForward f) {
   f.width = kHidden;
   if (!shape.training) f.xhat = f.rstd = nullptr;
   const double arrays = shape.training ? 4 : 3;
-  op(name, false, 0, arrays * 2.0 * double(f.rows) * kHidden,
+  op(name, 0, arrays * 2.0 * double(f.rows) * kHidden,
      [=](Stream s) { ok(kernel_api().layer_norm(f, s), name); });
 }
 
@@ -149,7 +146,7 @@ void StepModel::layer_forward(int64_t l, void* x) {
     q_stride = kHidden;
     linear("QKV product", tokens, 2 * kHidden, kHidden, x, parameters.copy(w.qkv, kHidden),
            parameters.copy(w.qkv_bias, kHidden, 1), kv, 3 * kHidden);
-    op("gather", false, 0, 4.0 * double(rows) * kHidden, [=, this](Stream s) {
+    op("gather", 0, 4.0 * double(rows) * kHidden, [=, this](Stream s) {
       ok(kernel_api().gather_rows(kType, x, kHidden, index, rows, kHidden, v.read_x, s), "gather");
     });
     linear("QKV product", rows, kHidden, kHidden, v.read_x, parameters.copy(w.qkv),
@@ -170,7 +167,7 @@ void StepModel::layer_forward(int64_t l, void* x) {
                ? arena.of<uint32_t>(static_cast<int64_t>(kernel_api().attention_kept_words(at)))
                : nullptr;
   a.kept = v.kept;
-  op("attention", false, attention_flops(last), 8.0 * double(tokens) * kHidden, [=](Stream s) {
+  op("attention", attention_flops(last), 8.0 * double(tokens) * kHidden, [=](Stream s) {
     ok(kernel_api().attention(at, a, AttentionKernel::automatic, s), "attention");
   });
   linear("O product", rows, kHidden, kHidden, v.attended, parameters.copy(w.o), nullptr, v.o,
@@ -195,7 +192,7 @@ void StepModel::layer_forward(int64_t l, void* x) {
   v.f = arena.values(rows * kHidden);
   linear("F1 product", rows, kInner, kHidden, v.y1, parameters.copy(w.f1),
          parameters.copy(w.f1_bias), v.z, kInner);
-  op("GELU", false, 0, 4.0 * double(rows) * kInner, [=](Stream s) {
+  op("GELU", 0, 4.0 * double(rows) * kInner, [=](Stream s) {
     ok(kernel_api().activate(Activation::gelu, kType, v.z, rows * kInner, v.g, s), "gelu");
   });
   linear("F2 product", rows, kHidden, kInner, v.g, parameters.copy(w.f2), nullptr, v.f, kHidden);
@@ -235,7 +232,7 @@ void StepModel::forward() {
   n.xhat = shape.training ? embedding_xhat : nullptr;
   n.rstd = shape.training ? embedding_rstd : nullptr;
   n.y = x;
-  op("embeddings", false, 0, 2.0 * 5 * double(tokens) * kHidden,
+  op("embeddings", 0, 2.0 * 5 * double(tokens) * kHidden,
      [=](Stream s) { ok(kernel_api().embed_and_normalize(e, n, s), "embeddings"); });
   for (int64_t l = 0; l < kLayers; ++l) {
     layer_forward(l, x);
@@ -255,7 +252,7 @@ void StepModel::forward() {
           parameters.master(parameters.head),
           parameters.master(parameters.head_bias),
           logits};
-  op("head", false, 0, 0, [this](Stream s) {
+  op("head", 0, 0, [this](Stream s) {
     ok(kernel_api().activate(Activation::tanh, kType, pooled_z, sequences * kHidden, pooled, s),
        "tanh");
     ok(kernel_api().head(head, s), "head");

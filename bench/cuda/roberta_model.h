@@ -102,25 +102,22 @@ struct StepModel {
     return d;
   }
 
-  void product(const char* name, ProductKind kind, bool beside, int64_t m, int64_t n, int64_t k,
-               const void* a, int64_t lda, const void* b, const void* bias, void* c, int64_t ldc,
-               bool add);
+  void product(const char* name, ProductKind kind, int64_t m, int64_t n, int64_t k, const void* a,
+               int64_t lda, const void* b, const void* bias, void* c, int64_t ldc, bool add);
   void linear(const char* name, int64_t m, int64_t n, int64_t k, const void* x, const void* w,
               const void* bias, void* y, int64_t ldy) {
-    product(name, ProductKind::forward, false, m, n, k, x, k, w, bias, y, ldy, false);
+    product(name, ProductKind::forward, m, n, k, x, k, w, bias, y, ldy, false);
   }
   void input_gradient(const char* name, int64_t m, int64_t n, int64_t k, const void* dy,
                       int64_t lddy, const void* w, void* dx, bool add) {
-    product(name, ProductKind::input_gradient, false, m, n, k, dy, lddy, w, nullptr, dx, k, add);
+    product(name, ProductKind::input_gradient, m, n, k, dy, lddy, w, nullptr, dx, k, add);
   }
   void weight_gradient(const char* name, int64_t m, int64_t n, int64_t k, const void* dy,
                        int64_t lddy, const void* x, float* dw) {
-    product(name, ProductKind::weight_gradient, true, m, n, k, dy, lddy, x, nullptr, dw, k, false);
+    product(name, ProductKind::weight_gradient, m, n, k, dy, lddy, x, nullptr, dw, k, false);
   }
-  void op(const char* name, bool beside, double flops, double bytes,
-          std::function<void(Stream)> run) {
-    ops.push_back(
-        {.name = name, .side = beside, .flops = flops, .bytes = bytes, .run = std::move(run)});
+  void op(const char* name, double flops, double bytes, std::function<void(Stream)> run) {
+    ops.push_back({.name = name, .flops = flops, .bytes = bytes, .run = std::move(run)});
   }
 
   void forward();
@@ -138,7 +135,6 @@ struct StepModel {
 
   StepShape shape;
   CudaStream& stream;
-  CudaStream side;
   Arena arena;
   Parameters parameters;
   int64_t tokens = 0, sequences = 0, longest = 0;
@@ -147,7 +143,7 @@ struct StepModel {
   LossScale* loss_scale;
   double* loss_value;
   Dropout token_rows, read_rows;
-  void* scratch[2];
+  void* scratch;
   void* attention_scratch;
   void *embedding_xhat, *pooled_z, *pooled;
   float *embedding_rstd, *logits, *dlogits;
@@ -157,7 +153,6 @@ struct StepModel {
   std::vector<StepOp> ops;
   std::vector<RowSums> sums;  ///< left by the backward pass, one a call
   std::vector<std::pair<ProductShape, ProductArrays>> products;
-  std::vector<std::unique_ptr<CudaEvent>> events;
 };
 
 }  // namespace hone::bench

@@ -12,43 +12,13 @@ RobertaStep::~RobertaStep() = default;
 
 const std::vector<StepOp>& RobertaStep::ops() const { return model_->ops; }
 
-void RobertaStep::play(bool serial) {
-  StepModel& m = *model_;
-  bool ahead = true;  // the main stream has gone on since the side stream last looked
-  size_t used = 0;
-  const auto event = [&]() -> CudaEvent& {
-    if (used == m.events.size()) m.events.push_back(std::make_unique<CudaEvent>());
-    return *m.events[used++];
-  };
-  std::map<int, CudaEvent*> marks;
-  for (const StepOp& op : m.ops) {
-    if (!op.name) {
-      if (!serial && marks.count(op.wait)) marks[op.wait]->wait(m.stream);
-      continue;
-    }
-    if (serial || !op.side) {
-      op.run(m.stream.handle());
-      ahead = true;
-      continue;
-    }
-    if (ahead) {
-      CudaEvent& e = event();
-      e.record(m.stream);
-      e.wait(m.side);
-      ahead = false;
-    }
-    op.run(m.side.handle());
-    if (op.mark >= 0) {
-      CudaEvent& e = event();
-      e.record(m.side);
-      marks[op.mark] = &e;
-    }
-  }
+void RobertaStep::play() {
+  for (const StepOp& op : model_->ops) op.run(model_->stream.handle());
 }
 
 void RobertaStep::play_named(const std::string& name) {
   for (const StepOp& op : model_->ops) {
-    if (op.name && name == op.name) op.run(model_->stream.handle());
+    if (name == op.name) op.run(model_->stream.handle());
   }
 }
 
@@ -64,7 +34,7 @@ void RobertaStep::tune() {
                     [&, &s = shape](const auto& d) { return same(d, s); }))
       continue;
     done.push_back(shape);
-    ok(kernel_api().product_tune(shape, arrays, m.scratch[0], kProductScratch, m.stream.handle()),
+    ok(kernel_api().product_tune(shape, arrays, m.scratch, kProductScratch, m.stream.handle()),
        "tuning");
   }
 }

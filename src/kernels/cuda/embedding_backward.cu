@@ -37,11 +37,17 @@ __global__ void __launch_bounds__(kRankThreads)
   const int token = static_cast<int>(blockIdx.x) * (kRankThreads / kShare) + thread / kShare;
   const int64_t slot = int64_t{blockIdx.x} * kRankThreads + thread;
   if (slot < slots) starts[int64_t{blockIdx.y} * slots + slot] = -1;
-  const int32_t id = token < tokens && ids ? ids[token] : 0;
+  if (!ids) {  // one row has all tokens
+    if (token < tokens && thread % kShare == 0) {
+      places[int64_t{blockIdx.y} * tokens + token] = {token, 0, token, tokens};
+    }
+    return;
+  }
+  const int32_t id = token < tokens ? ids[token] : 0;
   int smaller = 0, equal = 0, before = 0;
   for (int base = 0; base < tokens; base += kRankThreads) {
     __syncthreads();
-    others[thread] = base + thread < tokens ? (ids ? ids[base + thread] : 0) : INT32_MAX;
+    others[thread] = base + thread < tokens ? ids[base + thread] : INT32_MAX;
     __syncthreads();
     const bool all_before = base + kRankThreads <= token;
     const int count_before = equal;

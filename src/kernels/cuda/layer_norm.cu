@@ -6,7 +6,8 @@
 namespace hone::kernels::cuda {
 namespace {
 
-/// s = dropout(x + bias) + residual.
+/// s = dropout(x + bias) + residual. A source fetches what it adds up for all chunks of a row before
+/// it looks at any.
 template <typename T>
 struct SumSource {
   const T* x;
@@ -14,20 +15,25 @@ struct SumSource {
   const T* residual;
   Dropout dropout;
 
+  struct Parts {
+    Chunk x, bias, residual;
+  };
   template <bool kAligned>
-  __device__ __forceinline__ Chunk load(const Dropper& drop, int64_t row, int at, int width) const {
-    Chunk s = load_columns<kAligned>(x + row * width, at, width);
-    if (bias) {
-      const Chunk b = load_columns<kAligned>(bias, at, width);
+  __device__ __forceinline__ Parts fetch(int64_t row, int at, int width) const {
+    Parts parts = {};
+    parts.x = load_columns<kAligned>(x + row * width, at, width);
+    if (bias) parts.bias = load_columns<kAligned>(bias, at, width);
+    if (residual) parts.residual = load_columns<kAligned>(residual + row * width, at, width);
+    return parts;
+  }
+  __device__ __forceinline__ Chunk sum(const Parts& parts, const Dropper& drop, int64_t row,
+                                       int at) const {
+    Chunk s = parts.x;
 #pragma unroll
-      for (int j = 0; j < kChunk; ++j) s.value[j] += b.value[j];
-    }
+    for (int j = 0; j < kChunk; ++j) s.value[j] += parts.bias.value[j];
     if (drop.active) drop.apply(row, at, s);
-    if (residual) {
-      const Chunk r = load_columns<kAligned>(residual + row * width, at, width);
 #pragma unroll
-      for (int j = 0; j < kChunk; ++j) s.value[j] += r.value[j];
-    }
+    for (int j = 0; j < kChunk; ++j) s.value[j] += parts.residual.value[j];
     return s;
   }
 };
@@ -39,16 +45,26 @@ struct EmbeddingSource {
   const int32_t *word_ids, *type_ids, *position_ids;
   Dropout dropout;  // none
 
+  struct Parts {
+    Chunk word, type, position;
+  };
   template <bool kAligned>
-  __device__ __forceinline__ Chunk load(const Dropper&, int64_t row, int at, int width) const {
-    Chunk s = load_columns<kAligned>(word + int64_t{word_ids[row]} * width, at, width);
-    const auto add = [&](const Table* table, int64_t entry) {
-      const Chunk c = load_columns<kAligned>(table + entry * width, at, width);
-#pragma unroll
-      for (int j = 0; j < kChunk; ++j) s.value[j] += c.value[j];
+  __device__ __forceinline__ Parts fetch(int64_t row, int at, int width) const {
+    Parts parts = {};
+    const auto entry = [&](const Table* table, int64_t id) {
+      return load_columns<kAligned>(table + id * width, at, width);
     };
-    if (type) add(type, type_ids ? type_ids[row] : 0);
-    if (position) add(position, position_ids[row]);
+    parts.word = entry(word, word_ids[row]);
+    if (type) parts.type = entry(type, type_ids ? type_ids[row] : 0);
+    if (position) parts.position = entry(position, position_ids[row]);
+    return parts;
+  }
+  __device__ __forceinline__ Chunk sum(const Parts& parts, const Dropper&, int64_t, int) const {
+    Chunk s;
+#pragma unroll
+    for (int j = 0; j < kChunk; ++j) {
+      s.value[j] = parts.word.value[j] + parts.type.value[j] + parts.position.value[j];
+    }
     return s;
   }
 };
@@ -69,26 +85,25 @@ __global__ void __launch_bounds__(kNormWarps * 32)
     norm_kernel(Source source, NormOutputs<T> out, int64_t rows, int width) {
   constexpr bool kAligned = Layout::kAligned;
   const Dropper drop(source.dropout), output_drop(out.output_dropout);
-  const int64_t row = int64_t{blockIdx.x} * Layout::kRows + Layout::row();
-  const bool there = row < rows;
-  Chunk s[Layout::kChunks], weight[Layout::kChunks], bias[Layout::kChunks];
+  const int64_t own_row = int64_t{blockIdx.x} * Layout::kRows + Layout::row();
+  const bool there = own_row < rows;
+  const int64_t row = there ? own_row : rows - 1;
+  typename Source::Parts parts[Layout::kChunks];
+#pragma unroll
+  for (int i = 0; i < Layout::kChunks; ++i) {
+    const int at = Layout::readable(Layout::column(i), width);
+    parts[i] = source.template fetch<kAligned>(row, at, width);
+  }
+  Chunk s[Layout::kChunks];
   float sum = 0.0f;
 #pragma unroll
   for (int i = 0; i < Layout::kChunks; ++i) {
     const int at = Layout::column(i);
-    if (!there || at >= width) continue;
-    s[i] = source.template load<kAligned>(drop, row, at, width);
+    s[i] = source.sum(parts[i], drop, row, at);
 #pragma unroll
     for (int j = 0; j < kChunk; ++j) {
-      if (kAligned || at + j < width) sum += s[i].value[j];
+      if (kAligned ? at < width : at + j < width) sum += s[i].value[j];
     }
-  }
-#pragma unroll
-  for (int i = 0; i < Layout::kChunks; ++i) {  // on their way while the sums are made
-    const int at = Layout::column(i);
-    if (at >= width) continue;
-    weight[i] = load_columns<kAligned>(out.weight, at, width);
-    bias[i] = load_columns<kAligned>(out.affine_bias, at, width);
   }
   const float inverse = 1.0f / static_cast<float>(width);
   const float mean = Layout::row_sums(sum, 0.0f).x * inverse;
@@ -96,11 +111,10 @@ __global__ void __launch_bounds__(kNormWarps * 32)
 #pragma unroll
   for (int i = 0; i < Layout::kChunks; ++i) {
     const int at = Layout::column(i);
-    if (!there || at >= width) continue;
 #pragma unroll
     for (int j = 0; j < kChunk; ++j) {
       s[i].value[j] -= mean;
-      if (kAligned || at + j < width) squares += s[i].value[j] * s[i].value[j];
+      if (kAligned ? at < width : at + j < width) squares += s[i].value[j] * s[i].value[j];
     }
   }
   const float rstd = rsqrtf(Layout::row_sums(squares, 0.0f).x * inverse + out.eps);
@@ -110,11 +124,13 @@ __global__ void __launch_bounds__(kNormWarps * 32)
   for (int i = 0; i < Layout::kChunks; ++i) {
     const int at = Layout::column(i);
     if (at >= width) continue;
+    const Chunk weight = load_columns<kAligned>(out.weight, at, width);
+    const Chunk bias = load_columns<kAligned>(out.affine_bias, at, width);
     Chunk y;
 #pragma unroll
     for (int j = 0; j < kChunk; ++j) {
       s[i].value[j] *= rstd;
-      y.value[j] = s[i].value[j] * weight[i].value[j] + bias[i].value[j];
+      y.value[j] = s[i].value[j] * weight.value[j] + bias.value[j];
     }
     if (out.xhat) store_columns<kAligned>(out.xhat + row * width, at, width, s[i]);
     if (output_drop.active) output_drop.apply(row, at, y);

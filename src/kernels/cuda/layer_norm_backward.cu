@@ -51,17 +51,18 @@ __global__ void __launch_bounds__(kNormWarps * 32, 3)
   // Every thread goes round as often, since rows may be shared between warps.
   for (int64_t base = int64_t{blockIdx.x} * Layout::kRows; base < rows;
        base += int64_t{gridDim.x} * Layout::kRows) {
-    const int64_t row = base + Layout::row();
-    const bool there = row < rows;
+    const int64_t own_row = base + Layout::row();
+    const bool there = own_row < rows;
+    const int64_t row = there ? own_row : rows - 1;
     Chunk g[kChunks], xhat[kChunks];
     float sum = 0.0f, product = 0.0f;
 #pragma unroll
     for (int i = 0; i < kChunks; ++i) {
-      const int at = Layout::column(i);
-      if (!there || at >= width) continue;
+      const int at = Layout::readable(Layout::column(i), width);
       g[i] = load_columns<kAligned>(a.dy + row * width, at, width);
       xhat[i] = load_columns<kAligned>(a.xhat + row * width, at, width);
     }
+    const float rstd = a.rstd[row];
 #pragma unroll
     for (int i = 0; i < kChunks; ++i) {
       const int at = Layout::column(i);
@@ -80,7 +81,7 @@ __global__ void __launch_bounds__(kNormWarps * 32, 3)
     }
     const float2 sums = Layout::row_sums(sum, product);
     if (!there) continue;
-    const float rstd = a.rstd[row], mean = sums.x * inverse, slope = sums.y * inverse;
+    const float mean = sums.x * inverse, slope = sums.y * inverse;
 #pragma unroll
     for (int i = 0; i < kChunks; ++i) {
       const int at = Layout::column(i);

@@ -22,6 +22,11 @@ struct NormLayout {
     const int lane = static_cast<int>(threadIdx.x % (32 * kWarps));
     return (lane + i * 32 * kWarps) * kChunk;
   }
+  /// Where to read instead, so that lanes without columns need no branch: a load behind a branch
+  /// waits for the one before it.
+  static __device__ __forceinline__ int readable(int at, int width) {
+    return kAligned && at >= width ? 0 : at;
+  }
   static __device__ __forceinline__ int row() {
     return static_cast<int>(threadIdx.x / (32 * kWarps));
   }
