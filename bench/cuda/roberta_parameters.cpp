@@ -81,9 +81,10 @@ void Parameters::fill(CudaStream& stream) {
 
 void Parameters::optimizer_ops(std::vector<StepOp>& ops) {
   const auto n = static_cast<double>(count);
+  const double unread = 8.0 * kWords * kHidden;  // gradients of words that a batch does not have
   const OptimizerArrays arrays{p_, g_, m_, v_, copy_, kType};
   ops.push_back({.name = "norm + AdamW",
-                 .bytes = n * (4 + 30),
+                 .bytes = n * (4 + 30) - unread,
                  .run = [=, this, pieces = static_cast<int64_t>(pieces_.size())](Stream s) {
                    ok(kernel_api().adamw(arrays, gpu_pieces_, pieces, state, scratch_, s), "adamw");
                  }});
