@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/eval_data.h"
 #include "cli/exit_code.h"
+#include "cli/exit_flags.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "device/memory.h"
@@ -24,6 +25,16 @@ struct EvalOptions {
   int64_t batch_size = 8;
   int64_t max_samples = -1;
   bool no_truncate = false;
+  ExitFlags exits;
+};
+
+/// What a model with exits gave; `all_layers` only where there was a deadline, to show what it
+/// cost.
+struct ExitResult {
+  double layers = 0;
+  double deadline_ms = 0;
+  double late = 0;
+  std::vector<std::pair<std::string, double>> all_layers;
 };
 
 void declare(Arguments& arguments, EvalOptions& options) {
@@ -36,6 +47,7 @@ void declare(Arguments& arguments, EvalOptions& options) {
   arguments.integer("--max_eval_samples", 1, kMost, options.max_samples, "default: all");
   arguments.integer("--per_device_eval_batch_size", 1, 1 << 16, options.batch_size,
                     "default 8; the answers do not depend on it");
+  declare(arguments, options.exits);
   arguments.example("hone eval --model DIR --task_name sst2 --data glue --json");
 }
 
@@ -46,19 +58,49 @@ int64_t grouped(int64_t batch_size) {
   return (kEnough + batch_size - 1) / batch_size * batch_size;
 }
 
-std::string json_of(const EvalPart& part, const infer::Evaluation& result, DType dtype) {
+std::string metrics_json(const std::vector<std::pair<std::string, double>>& metrics) {
+  std::string out = "{";
+  for (size_t i = 0; i < metrics.size(); ++i) {
+    if (i > 0) out += ',';
+    append_json(out, std::string_view(metrics[i].first));
+    out += ':';
+    append_json(out, metrics[i].second);
+  }
+  return out + "}";
+}
+
+std::string json_of(const ExitResult& exits) {
+  if (exits.layers <= 0) return "";
+  std::string out = ",\"mean_layers\":";
+  append_json(out, exits.layers);
+  if (exits.deadline_ms <= 0) return out;
+  out += ",\"deadline_ms\":";
+  append_json(out, exits.deadline_ms);
+  out += ",\"late_share\":";
+  append_json(out, exits.late);
+  return out + ",\"metrics_all_layers\":" + metrics_json(exits.all_layers);
+}
+
+std::string text_of(const ExitResult& exits) {
+  if (exits.layers <= 0) return "";
+  std::string out = fmt::format("  {:<22}{:.2f}\n", "mean layers", exits.layers);
+  if (exits.deadline_ms <= 0) return out;
+  out += fmt::format("  {:<22}{:.2f}% behind {} ms\n", "late", 100 * exits.late, exits.deadline_ms);
+  for (const auto& [name, value] : exits.all_layers) {
+    out += fmt::format("  {:<22}{:.4f} with all layers\n", name, value);
+  }
+  return out;
+}
+
+std::string json_of(const EvalPart& part, const infer::Evaluation& result, DType dtype,
+                    const ExitResult& exits) {
   std::string out = "{\"task\":";
   append_json(out, std::string_view(part.task));
   out += ",\"split\":";
   append_json(out, std::string_view(part.split));
-  out += fmt::format(",\"samples\":{},\"metrics\":{{", result.samples);
-  for (size_t i = 0; i < result.metrics.size(); ++i) {
-    if (i > 0) out += ',';
-    append_json(out, std::string_view(result.metrics[i].first));
-    out += ':';
-    append_json(out, result.metrics[i].second);
-  }
-  out += "},\"loss\":";
+  out +=
+      fmt::format(",\"samples\":{},\"metrics\":{}", result.samples, metrics_json(result.metrics));
+  out += ",\"loss\":";
   append_json(out, result.loss);
   out += ",\"seconds\":";
   append_json(out, result.seconds);
@@ -66,16 +108,18 @@ std::string json_of(const EvalPart& part, const infer::Evaluation& result, DType
   append_json(out, static_cast<double>(result.samples) / result.seconds);
   return out + fmt::format(
                    ",\"tokens\":{},\"truncated\":{},\"peak_rss_bytes\":{},\"device\":\"cpu\","
-                   "\"dtype\":\"{}\"}}\n",
-                   result.tokens, result.truncated, peak_resident_bytes(), dtype_name(dtype));
+                   "\"dtype\":\"{}\"{}}}\n",
+                   result.tokens, result.truncated, peak_resident_bytes(), dtype_name(dtype),
+                   json_of(exits));
 }
 
-std::string text_of(const EvalPart& part, const infer::Evaluation& result, DType dtype) {
+std::string text_of(const EvalPart& part, const infer::Evaluation& result, DType dtype,
+                    const ExitResult& exits) {
   std::string out = fmt::format("{} {}: {} samples, {} tokens, {} truncated\n", part.task,
                                 part.split, result.samples, result.tokens, result.truncated);
   for (const auto& [name, value] : result.metrics)
     out += fmt::format("  {:<22}{:.4f}\n", name, value);
-  return out +
+  return out + text_of(exits) +
          fmt::format("  {:<22}{:.4f}\n  {:<22}{:.2f} s, {:.1f} samples/s, {}\n  {:<22}{:.0f} MB\n",
                      "loss", result.loss, "time", result.seconds,
                      static_cast<double>(result.samples) / result.seconds, dtype_name(dtype),
@@ -102,8 +146,10 @@ int eval(const Words& words) {
   settings.dtype = common.wanted_dtype();
   settings.threads = common.threads;
   settings.max_length = options.max_length;
+  apply(options.exits, settings);
   infer::Session session(options.model, settings);
-  for (const EvalPart& part : parts) {
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const EvalPart& part = parts[i];
     Progress progress("hone eval " + part.task, "samples", common.quiet);
     infer::EvaluateOptions how;
     if (task) {
@@ -113,11 +159,22 @@ int eval(const Words& words) {
     how.batch_size = grouped(options.batch_size);
     how.max_samples = options.max_samples;
     how.truncate = !options.no_truncate;
+    how.deadline = settings.deadline;
     how.progress = [&](int64_t samples) { progress.update(samples); };
     const infer::Evaluation result = infer::evaluate(session, *part.records, how);
     if (result.samples == 0) fail(ErrorKind::bad_file, "{}: {}: no samples", part.task, part.split);
     const DType dtype = session.encoder().dtype();
-    print(common.json ? json_of(part, result, dtype) : text_of(part, result, dtype));
+    ExitResult exits{result.layers, options.exits.deadline_ms, result.late, {}};
+    if (settings.deadline > 0) {
+      infer::SessionOptions whole = settings;
+      whole.exits = false;
+      whole.deadline = 0;
+      infer::Session all_layers(options.model, whole);
+      how.deadline = 0;
+      const EvalPart again = std::move(open_parts(options.data, task)[i]);
+      exits.all_layers = infer::evaluate(all_layers, *again.records, how).metrics;
+    }
+    print(common.json ? json_of(part, result, dtype, exits) : text_of(part, result, dtype, exits));
   }
   warn_unexpected(common.quiet, session);
   return kDone;

@@ -2,6 +2,7 @@
 #include "cli/answering.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
+#include "cli/exit_flags.h"
 #include "cli/output.h"
 #include "infer/classify.h"
 
@@ -30,6 +31,10 @@ void append_prediction(const models::EncoderConfig& config, const infer::Answer&
     out += ",\"labels\":";
     append_json_list(out, chosen);
   }
+  if (answer.layers > 0) {
+    out += ",\"layers\":";
+    append_json(out, answer.layers);
+  }
   if (raw) {
     out += ",\"logits\":";
     append_json_list(out, answer.values);
@@ -50,6 +55,8 @@ int predict(const Words& words) {
   AnsweringOptions options;
   bool raw = false;
   declare(arguments, options);
+  ExitFlags exits;
+  declare(arguments, exits);
   arguments.flag("--raw", raw, "write the logits too");
   arguments.example("printf 'a great film\\n' | hone predict --model DIR");
   std::string answer;
@@ -57,7 +64,9 @@ int predict(const Words& words) {
     print(answer);
     return kDone;
   }
-  return answer_input(arguments.common(), options, {}, write_prediction(raw));
+  infer::SessionOptions settings;
+  apply(exits, settings);
+  return answer_input(arguments.common(), options, settings, write_prediction(raw));
 }
 
 }  // namespace hone::cli

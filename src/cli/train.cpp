@@ -16,6 +16,7 @@
 #include "cli/train_display.h"
 #include "cli/train_options.h"
 #include "train/corpus.h"
+#include "train/exit_stages.h"
 #include "train/results.h"
 
 namespace hone::cli {
@@ -93,10 +94,14 @@ int train(const Words& words) {
   for (const uint64_t seed : parsed.seeds()) {
     options.seed = seed;
     if (parsed.seeds().size() > 1) options.output = fmt::format("{}/seed-{}", output, seed);
-    TrainDisplay display(common.quiet, [&] { return stop.requested(); });
-    summaries.push_back(train::run(options, display));
+    train::Summary last;
+    for (const train::Options& stage : train::exit_stages(options)) {
+      TrainDisplay display(common.quiet, [&] { return stop.requested(); });
+      last = train::run(stage, display);
+      if (last.interrupted) return interrupted(last);
+    }
+    summaries.push_back(std::move(last));
     const train::Summary& summary = summaries.back();
-    if (summary.interrupted) return interrupted(summary);
     if (options.predict) predict_test(common, options);
     print(common.json ? train::to_json(summary).dump() + "\n" : text_of(summary));
   }

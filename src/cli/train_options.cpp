@@ -91,6 +91,7 @@ void TrainOptions::declare_recipe(Arguments& arguments) {
   arguments.integer("--seed", 0, kMost, seed_, "default 42");
   arguments.text("--seeds", "N,N,...", seeds_text_, "a run of each, and their mean");
   arguments.integer("--lora_rank,--lora_r", 1, 1 << 14, lora_rank_, "train adapters of this rank");
+  arguments.text("--early_exit", "NAME", early_exit_, "train exits too: pabee or deebert");
   arguments.text("--freeze", "GLOB,...", options_.model.freeze, "weights that stay as they are");
 }
 
@@ -238,6 +239,9 @@ train::Options TrainOptions::resolve(const CommonOptions& common) {
   resolve_recipe();
   resolve_intervals();
   resolve_lora();
+  if (!early_exit_.empty()) {
+    options_.model.exits = models::parse_exit_method(early_exit_, "--early_exit");
+  }
   resolve_precision(common);
   if (options_.output.empty()) options_.output = "hone-run";
   options_.predict = do_predict_;

@@ -49,6 +49,7 @@ class TrainOptions {
   int64_t lora_rank_ = 0;
   double lora_alpha_ = 0;
   std::string lora_targets_;
+  std::string early_exit_;
 };
 
 }  // namespace hone::cli

@@ -90,11 +90,15 @@ Evaluation evaluate(Session& session, data::RecordStream& records, const Evaluat
       judge.judge(i, answers[i].values);
       evaluation.tokens += answers[i].tokens;
       evaluation.truncated += answers[i].truncated();
+      evaluation.layers += static_cast<double>(answers[i].layers);
+      evaluation.late += options.deadline > 0 && answers[i].seconds > options.deadline;
     }
     evaluation.samples += static_cast<int64_t>(answers.size());
     if (options.progress) options.progress(evaluation.samples);
   }
   judge.report(evaluation);
+  evaluation.layers /= static_cast<double>(evaluation.samples);
+  evaluation.late /= static_cast<double>(evaluation.samples);
   evaluation.seconds = watch.seconds();
   return evaluation;
 }

@@ -20,6 +20,8 @@ struct Evaluation {
   /// Mean over the samples: cross-entropy, squared error, or binary cross-entropy over all labels.
   double loss = 0;
   double seconds = 0;
+  double layers = 0;  ///< mean that an answer took, of a model with exits
+  double late = 0;    ///< share of answers behind the deadline
   std::vector<std::pair<std::string, double>> metrics;  ///< NaN where undefined
 };
 
@@ -30,6 +32,7 @@ struct EvaluateOptions {
   int64_t batch_size = 32;
   int64_t max_samples = -1;                            ///< -1: all
   bool truncate = true;                                ///< false: a longer input is an error
+  double deadline = 0;                                 ///< the session's
   std::function<void(int64_t samples)> progress = {};  ///< called after each batch
 };
 

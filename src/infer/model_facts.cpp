@@ -64,11 +64,11 @@ ModelFacts model_facts(const std::string& model, std::optional<DType> dtype, int
   facts.training_length = std::min(kTrainingLength, facts.max_length);
   const Extents batch = extents_of(config, kTrainingSequences, facts.training_length);
   const models::Encoder trained(config, DType::f32, chosen_isa(), true);
-  const models::TrainingStep step = trained.record_training(
-      {}, std::vector<bool>(trained.parameters().list().size(), true));
+  const models::TrainingStep step =
+      trained.record_training({}, std::vector<bool>(trained.parameters().list().size(), true));
   constexpr uint64_t kArrays = 4;  // weights, gradients, two moments
-  facts.training_bytes = kArrays * trained.parameters().bytes() +
-                         Execution(step.plan, {}, pool).bytes_for(batch);
+  facts.training_bytes =
+      kArrays * trained.parameters().bytes() + Execution(step.plan, {}, pool).bytes_for(batch);
   return facts;
 }
 

@@ -75,6 +75,21 @@ Session::Session(const std::string& model, const SessionOptions& options)
   report_ = models::load_weights(*encoder_, *weights, pool_, {.adapter = adapter.get()});
   forward_ = encoder_->record(output_of(options, folder_));
   execution_ = std::make_unique<Execution>(forward_.plan, encoder_->parameters().pointers(), pool_);
+  open_exits(options);
+}
+
+void Session::open_exits(const SessionOptions& options) {
+  models::ExitSettings settings = folder_.config.exits;
+  const bool has = settings.method != models::ExitMethod::none && encoder_->has_head();
+  if (!has && options.exits && (options.patience || options.entropy || options.deadline > 0)) {
+    fail(ErrorKind::usage,
+         "{}: has no early exits; --patience, --entropy and --deadline-ms need them", folder_.path);
+  }
+  if (!has || !options.exits) return;
+  if (options.patience) settings.patience = *options.patience;
+  if (options.entropy) settings.entropy = *options.entropy;
+  deadline_ = options.deadline;
+  exits_ = std::make_unique<ExitPass>(*encoder_, settings, pool_);
 }
 
 const float* Session::forward(const models::Batch& batch) {
@@ -85,6 +100,17 @@ const float* Session::forward(const models::Batch& batch) {
 }
 
 std::vector<Answer> Session::run(std::span<const Input> inputs) {
+  if (deadline_ <= 0) return run_together(inputs, 0);
+  std::vector<Answer> answers;
+  for (const Input& input : inputs) {
+    const Stopwatch watch;
+    answers.push_back(std::move(run_together({&input, 1}, deadline_).front()));
+    answers.back().seconds = watch.seconds();
+  }
+  return answers;
+}
+
+std::vector<Answer> Session::run_together(std::span<const Input> inputs, double deadline) {
   text::EncodeOptions encode;
   encode.truncation = tokenizer_.truncation().value_or(text::Truncation{});
   encode.truncation->max_length = static_cast<size_t>(max_length_);
@@ -93,7 +119,6 @@ std::vector<Answer> Session::run(std::span<const Input> inputs) {
   tokenize_seconds_ += watch.seconds();
 
   std::vector<Answer> answers(inputs.size());
-  const auto width = static_cast<size_t>(forward_.output.width);
   for (size_t first = 0; first < inputs.size();) {
     batch_.clear();
     size_t end = first;
@@ -109,10 +134,28 @@ std::vector<Answer> Session::run(std::span<const Input> inputs) {
       }
       batch_.add(encoding.ids, encoding.type_ids);
     }
-    const float* rows = forward(batch_);
-    for (; first < end; ++first, rows += width) answers[first].values.assign(rows, rows + width);
+    const double left = deadline > 0 ? std::max(1e-9, deadline - watch.seconds()) : 0;
+    answer_batch(std::span(answers).subspan(first, end - first), left);
+    first = end;
   }
   return answers;
+}
+
+void Session::answer_batch(std::span<Answer> answers, double deadline) {
+  if (exits_) {
+    std::vector<ExitAnswer> rows = exits_->run(batch_, deadline);
+    for (size_t i = 0; i < answers.size(); ++i) {
+      answers[i].values = std::move(rows[i].logits);
+      answers[i].layers = rows[i].layers;
+    }
+    return;
+  }
+  const auto width = static_cast<size_t>(forward_.output.width);
+  const float* rows = forward(batch_);
+  for (Answer& answer : answers) {
+    answer.values.assign(rows, rows + width);
+    rows += width;
+  }
 }
 
 }  // namespace hone::infer

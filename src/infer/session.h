@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/thread_pool.h"
+#include "infer/exits.h"
 #include "models/batch.h"
 #include "models/encoder.h"
 #include "models/folder.h"
@@ -28,6 +29,11 @@ struct SessionOptions {
   /// Of embeddings; absent: what a sentence-transformers folder says, else the mean, as it is.
   std::optional<ops::Pooling> pooling = {};
   std::optional<bool> normalize = {};
+  /// Of a model with early exits: false runs all layers. Others in place of the folder's settings.
+  bool exits = true;
+  std::optional<int64_t> patience = {};
+  std::optional<double> entropy = {};
+  double deadline = 0;  ///< seconds for one text; 0: none. Only of a model with exits.
 };
 
 /// A text or a pair.
@@ -37,6 +43,8 @@ struct Answer {
   std::vector<float> values;  ///< logits, or the embedding
   int64_t tokens = 0;         ///< that the model read
   int64_t full_tokens = 0;    ///< that the input has; more than `tokens` where it was cut
+  int64_t layers = 0;         ///< that it took, of a model with exits; else 0
+  double seconds = 0;         ///< that it took, where there was a deadline
   bool truncated() const { return full_tokens > tokens; }
 };
 
@@ -63,8 +71,13 @@ class Session {
   const Plan& plan() const { return forward_.plan; }
   Execution& execution() { return *execution_; }
   ThreadPool& pool() { return pool_; }
+  /// Null where the model has no exits, or they are not used.
+  ExitPass* exits() { return exits_.get(); }
 
  private:
+  void open_exits(const SessionOptions& options);
+  std::vector<Answer> run_together(std::span<const Input> inputs, double deadline);
+  void answer_batch(std::span<Answer> answers, double deadline);
   bool truncate_;
   ThreadPool pool_;
   models::ModelFolder folder_;
@@ -77,6 +90,8 @@ class Session {
   std::vector<text::Encoding> encodings_;
   double tokenize_seconds_ = 0;
   models::Batch batch_;
+  std::unique_ptr<ExitPass> exits_;
+  double deadline_ = 0;
 };
 
 }  // namespace hone::infer

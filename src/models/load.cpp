@@ -72,7 +72,8 @@ const io::TensorInfo* find_tensor(const Family& family, const io::Weights& weigh
 
 bool has_head_weights(const Family& family, const io::Weights& weights, const Adapter* adapter) {
   const std::string name = std::string(family.names.head_out) + ".weight";
-  return find_tensor(family, weights, name) || (adapter && adapter->find(family, name));
+  return find_tensor(family, weights, name) || weights.find("classifiers.0.weight") ||
+         (adapter && adapter->find(family, name));
 }
 
 namespace {
@@ -129,15 +130,22 @@ class Search {
     if (!out || other_labels) new_modules_.emplace_back(names.head_out);
   }
 
-  bool is_new(const std::string& name) const {
+  bool fits(const std::string& name, const std::vector<int64_t>& shape) const {
+    const io::TensorInfo* tensor = locate(name).tensor;
+    return tensor && tensor->shape == shape;
+  }
+
+  bool is_new(const std::string& name, const std::vector<int64_t>& shape) const {
     if (nn::is_lora(name)) return options_.head_seed && !options_.adapter;
+    if (is_exit_weight(name)) return options_.head_seed && !fits(name, shape);
     return std::any_of(new_modules_.begin(), new_modules_.end(),
                        [&](const std::string& module) { return name.starts_with(module + "."); });
   }
 
   void find(const nn::Parameter& parameter) {
     const std::string& first = parameter.tensors.front();
-    if (is_new(first)) {
+    const std::vector<int64_t> shape = shape_of(parameter);
+    if (is_new(first, shape)) {
       for (const std::string& name : parameter.tensors) {
         if (!nn::is_lora(name)) report_.fresh.push_back(checkpoint_name(encoder_.family(), name));
       }
@@ -145,7 +153,6 @@ class Search {
       report_.added.push_back(true);
       return;
     }
-    const std::vector<int64_t> shape = shape_of(parameter);
     std::vector<TensorSource> parts;
     bool added = false;
     for (const std::string& name : parameter.tensors) {

@@ -39,8 +39,9 @@ struct ModelOptions {
   std::string config;
   std::string tokenizer;
   int64_t max_length = 128;
-  std::string freeze;                        ///< patterns of names, see models::trainable_slots
-  std::optional<nn::LoraOptions> lora = {};  ///< adapters are trained instead of the weights
+  std::string freeze;                            ///< patterns of names, see models::trainable_slots
+  std::optional<models::ExitMethod> exits = {};  ///< early exits to be trained
+  std::optional<nn::LoraOptions> lora = {};      ///< adapters are trained instead of the weights
 };
 
 struct BatchOptions {

@@ -114,6 +114,7 @@ Fingerprint fingerprint_of(const Options& options, const Trainee& model, const D
           {"adapter", lora ? fmt::format("rank {} alpha {} on {}", lora->rank, lora->alpha,
                                          fmt::join(lora->targets, ","))
                            : "none"},
+          {"early exits", models::exit_method_name(config.exits.method)},
           {"frozen weights", options.model.freeze},
           {"precision", std::string(dtype_name(options.step.dtype))},
           {"seed", std::to_string(options.seed)},

@@ -60,6 +60,8 @@ Trainee::Trainee(const Options& options, const Corpus& corpus) {
     open_built_in();
   }
   adopt_labels(corpus, folder_.config);
+  if (options.model.exits) folder_.config.exits.method = *options.model.exits;
+  check_exits();
   const int64_t positions = folder_.config.max_tokens();
   max_length_ = std::min(options.model.max_length, positions);
   if (tokenizer_->id_end() > folder_.config.vocab_size) {
@@ -77,11 +79,33 @@ Trainee::Trainee(const Options& options, const Corpus& corpus) {
   if (weights_from_) {
     const auto adapter = models::open_adapter(folder_);
     const auto weights = io::Weights::open(*weights_from_);
-    added = models::preview_load(*encoder_, *weights,
-                                 {.head_seed = options.seed, .adapter = adapter.get()})
-                .added;
+    models::LoadReport report = models::preview_load(
+        *encoder_, *weights, {.head_seed = options.seed, .adapter = adapter.get()});
+    has_new_head_ = !report.fresh.empty();
+    added = std::move(report.added);
   }
   trainable_ = models::trainable_slots(*encoder_, options.model.freeze, added);
+  if (folder_.config.exits.method == models::ExitMethod::deebert) {
+    // The second stage: the model stays as it is, its exits learn.
+    for (const nn::Parameter& parameter : encoder_->parameters().list()) {
+      trainable_[static_cast<size_t>(parameter.weight.slot)] =
+          models::is_exit_weight(parameter.tensors.front());
+    }
+  }
+}
+
+void Trainee::check_exits() const {
+  const models::EncoderConfig& config = folder_.config;
+  if (config.exits.method == models::ExitMethod::none) return;
+  if (config.depth() < 2) {
+    fail(ErrorKind::usage, "--early_exit: {} has one layer; there is nothing to leave before",
+         origin_);
+  }
+  if (config.exits.method == models::ExitMethod::deebert &&
+      config.problem != models::ProblemType::single_label) {
+    fail(ErrorKind::unsupported,
+         "--early_exit: deebert measures the entropy of one label's distribution; use pabee");
+  }
 }
 
 void Trainee::open_folder(const Options& options) {

@@ -30,6 +30,8 @@ class Trainee {
   bool from_scratch() const { return !weights_from_; }
   /// By slot, what training changes.
   const std::vector<bool>& trainable() const { return trainable_; }
+  /// Whether load() will make a head, or a part of one, that the folder does not have.
+  bool has_new_head() const { return has_new_head_; }
   /// What the model is, for people and for checkpoints: the folder, the config, "built-in".
   const std::string& origin() const { return origin_; }
 
@@ -50,6 +52,7 @@ class Trainee {
   models::LoadReport fill(const models::Adapter* adapter, std::optional<uint64_t> seed,
                           ThreadPool& pool);
   void save_tokenizer(const std::string& folder) const;
+  void check_exits() const;
   void open_folder(const Options& options);
   void open_config(const Options& options);
   void open_built_in();
@@ -64,6 +67,7 @@ class Trainee {
   int64_t max_length_ = 0;
   std::unique_ptr<models::Encoder> encoder_;
   std::vector<bool> trainable_;
+  bool has_new_head_ = false;
 };
 
 }  // namespace hone::train

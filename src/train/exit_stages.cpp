@@ -1,0 +1,24 @@
+#include "train/exit_stages.h"
+
+#include "base/file.h"
+#include "train/trainee.h"
+
+namespace hone::train {
+
+std::vector<Options> exit_stages(const Options& options) {
+  if (options.model.exits != models::ExitMethod::deebert || !options.train) return {options};
+  Options first = options;
+  first.model.exits = models::ExitMethod::none;
+  first.predict = false;
+  first.output = options.output + "/stage-1";
+  if (!options.model.model.empty() && !Trainee(first, open_corpus(first)).has_new_head()) {
+    return {options};
+  }
+  Options second = options;
+  second.model.model = first.output;
+  second.model.tokenizer.clear();
+  const bool finished = !options.resume.empty() && file_exists(first.output + "/model.safetensors");
+  return finished ? std::vector{second} : std::vector{first, second};
+}
+
+}  // namespace hone::train

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <vector>
+
+#include "train/options.h"
+
+namespace hone::train {
+
+/// The runs that the options ask for, one after the other. That is one, but two of DeeBERT: the
+/// model is trained first, in a folder below the output, then its exits. A model that has a head
+/// for these labels already, or a first stage that is finished, is not trained again.
+std::vector<Options> exit_stages(const Options& options);
+
+}  // namespace hone::train

@@ -1,0 +1,93 @@
+// Exits are trained on the losses that their papers give them, and saved under their names.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "io/weights.h"
+#include "train/exit_stages.h"
+#include "train/run_fixture.h"
+#include "train/stepper.h"
+
+namespace hone::train {
+namespace {
+
+class ExitTraining : public RunTest {
+ protected:
+  Options exiting(const std::string& name, models::ExitMethod method) {
+    Options made = options(name);
+    made.model.exits = method;
+    return made;
+  }
+  void run_stages(const Options& made) {
+    for (const Options& stage : exit_stages(made)) {
+      Listener listener;
+      run(stage, listener);
+    }
+  }
+  static std::vector<float> read(const std::string& folder, const std::string& name) {
+    const auto file = io::Weights::open(folder);
+    const io::TensorInfo* tensor = file->find(name);
+    EXPECT_NE(tensor, nullptr) << name;
+    std::vector<float> values(tensor ? static_cast<size_t>(tensor->elements) : 0);
+    if (tensor) file->read(*tensor, 0, tensor->elements, values.data());
+    return values;
+  }
+};
+
+TEST_F(ExitTraining, PabeeWeighsLayersByTheirDepth) {
+  // At the start every exit of a model with tiny weights gives log 2, so does their weighed mean.
+  Options made = exiting("a", models::ExitMethod::pabee);
+  made.max_steps = 1;
+  Listener listener;
+  run(made, listener);
+  EXPECT_NEAR(listener.losses[0], std::log(2.), 0.02);
+  for (const char* name :
+       {"classifiers.0.weight", "classifiers.1.weight", "bert.pooler.dense.weight"}) {
+    EXPECT_FALSE(read(made.output, name).empty());
+  }
+  EXPECT_EQ(io::Weights::open(made.output)->find("classifier.weight"), nullptr);
+}
+
+TEST_F(ExitTraining, DeebertTrainsTheModelThenItsExitsAlone) {
+  const Options made = exiting("a", models::ExitMethod::deebert);
+  ASSERT_EQ(exit_stages(made).size(), 2u);
+  run_stages(made);
+  const std::string first = made.output + "/stage-1";
+  for (const char* name : {"bert.encoder.layer.1.output.dense.weight", "classifier.weight",
+                           "bert.pooler.dense.bias"}) {
+    EXPECT_EQ(read(first, name), read(made.output, name)) << name;
+  }
+  for (const char* name :
+       {"bert.encoder.highway.0.pooler.dense.weight", "bert.encoder.highway.0.classifier.weight"}) {
+    EXPECT_FALSE(read(made.output, name).empty());
+  }
+  // A model that is trained already gets exits only.
+  Options again = exiting("b", models::ExitMethod::deebert);
+  again.model.model = first;
+  EXPECT_EQ(exit_stages(again).size(), 1u);
+}
+
+TEST_F(ExitTraining, GoesOnBitForBit) {
+  const Options made = exiting("straight", models::ExitMethod::pabee);
+  Listener whole;
+  run(made, whole);
+  Options halves = made;
+  halves.output = folder("halves");
+  halves.saving.kind = Interval::Kind::epoch;
+  Listener first(3);
+  run(halves, first);
+  halves.resume = "last";
+  Listener second;
+  run(halves, second);
+  EXPECT_EQ(weights(halves.output), weights(made.output));
+}
+
+TEST_F(ExitTraining, RefusesWhatExitsCannotBe) {
+  Options scores = exiting("a", models::ExitMethod::deebert);
+  scores.data.train_file = write("scores.csv", "text,label\na film,0.5\na plot,1.5\n");
+  Listener listener;
+  EXPECT_NE(complaint([&] { run(scores, listener); }).find("use pabee"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace hone::train
