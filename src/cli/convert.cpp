@@ -16,6 +16,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "infer/choose_int8.h"
+#include "infer/exit_curve.h"
 #include "io/folder.h"
 
 namespace hone::cli {
@@ -57,6 +58,8 @@ struct ConvertWords {
   EvalData data;
   double max_drop = 0.5;
   bool mixed = false;
+  bool exits = false;
+  double target_drop = 0.3;
   int64_t max_length = 0;
   int64_t max_samples = -1;
 };
@@ -71,6 +74,9 @@ void declare(Arguments& arguments, ConvertWords& options) {
   arguments.real("--max-drop", 0, 100, options.max_drop,
                  "int8: points it may cost on the data; default 0.5");
   arguments.flag("--mixed", options.mixed, "int8: spare the parts that cost too much");
+  arguments.flag("--exits", options.exits, "find when a model with early exits may stop");
+  arguments.real("--target-drop", 0, 100, options.target_drop,
+                 "points that exits may cost; default 0.3");
   declare(arguments, options.data);
   arguments.integer("--max_seq_length", 1, 1 << 20, options.max_length,
                     "most tokens of a text; default: the model's");
@@ -118,6 +124,52 @@ infer::Int8Choice measure_int8(const ConvertWords& options, const CommonOptions&
   return choice;
 }
 
+/// Measures a model's exits on data and stores the choice in its folder.
+int calibrate_exits(const ConvertWords& given, const CommonOptions& common) {
+  if (!given.output.empty()) {
+    fail(ErrorKind::usage,
+         "--output: --exits stores its choice in the model's folder; leave it out");
+  }
+  if (!given.data.given()) {
+    fail(ErrorKind::usage,
+         "--exits: measured on data; name it by --task_name and --data, or by --validation_file");
+  }
+  const data::Task* task = task_of(given.data);
+  Progress progress("hone convert", "samples", common.quiet);
+  infer::ExitCurveOptions how;
+  how.target_drop = given.target_drop;
+  how.threads = common.threads;
+  how.max_length = given.max_length;
+  how.evaluate.max_samples = given.max_samples;
+  how.evaluate.progress = [&](int64_t samples) { progress.update(samples); };
+  if (task) {
+    how.evaluate.task_labels = task->labels;
+    how.evaluate.metrics = task->metrics;
+  }
+  how.open = [&] { return std::move(open_parts(given.data, task).front().records); };
+  const std::string folder = io::resolve_model(given.model);
+  const infer::ExitCurve curve = infer::measure_exits(folder, how);
+  infer::store_exits(folder, curve);
+  if (common.json) {
+    print(infer::to_json(curve).dump() + "\n");
+  } else {
+    print(infer::to_csv(curve));
+  }
+  if (curve.chosen < 0) {
+    fail(ErrorKind::failed, "{}: every setting of the exits loses more than {} points of {}",
+         folder, given.target_drop, curve.metric);
+  }
+  const infer::ExitPoint& best = curve.points[static_cast<size_t>(curve.chosen)];
+  if (!common.json && !common.quiet) {
+    print(fmt::format(
+        "{}: {} ({:.2f} of {} layers, {} {:.4f} against {:.4f}), {:.2f} times as fast at batch 1, "
+        "{:.2f} at batch 32\n",
+        folder, best.name(), best.layers, curve.depth, curve.metric, best.score, curve.whole.score,
+        curve.whole.seconds_one / best.seconds_one, curve.whole.seconds_32 / best.seconds_32));
+  }
+  return kDone;
+}
+
 Json json_of(const infer::Int8Choice& choice) {
   Json costs = Json::object();
   for (const auto& [part, cost] : choice.costs) costs[part] = cost;
@@ -152,6 +204,7 @@ int convert(const Words& words) {
   }
   const CommonOptions& common = arguments.common();
   require_model(given.model);
+  if (given.exits) return calibrate_exits(given, common);
   if (given.output.empty()) fail(ErrorKind::usage, "--output: missing; the folder to write");
   if (given.format != "safetensors") {
     fail(ErrorKind::unsupported, "--format: expected safetensors, got {}", quote(given.format));
