@@ -6,11 +6,14 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "device/cpu_info.h"
 #include "io/safetensors_writer.h"
 #include "io/weights.h"
 #include "models/convert_tensors.h"
 #include "models/folder.h"
 #include "models/int8.h"
+#include "models/load.h"
+#include "models/save.h"
 
 namespace hone::models {
 namespace {
@@ -26,7 +29,8 @@ bool holds_weights(const std::string& name) {
 void copy_rest(const fs::path& from, const fs::path& to) {
   for (const auto& entry : fs::directory_iterator(from)) {
     const std::string name = entry.path().filename().string();
-    if (entry.is_directory() && fs::exists(entry.path() / "config.json")) {
+    const bool of_training = name.starts_with("checkpoint-") || name.starts_with("stage-");
+    if (entry.is_directory() && fs::exists(entry.path() / "config.json") && !of_training) {
       fs::create_directories(to / name);
       copy_rest(entry.path(), to / name);
     } else if (entry.is_regular_file() && !holds_weights(name)) {
@@ -73,14 +77,44 @@ Converted write_weights(const io::Weights& weights, std::vector<WrittenTensor> t
   return converted;
 }
 
+/// Adds an adapter's product to the weights that it belongs to.
+Converted merge_adapter(const ModelFolder& model, const std::string& to,
+                        const ConvertOptions& options) {
+  if (options.dtype != DType::f32) {
+    fail(ErrorKind::unsupported,
+         "--dtype: an adapter is merged in fp32; convert the merged folder afterwards");
+  }
+  const auto weights = io::Weights::open(model.path);
+  const auto adapter = open_adapter(model);
+  const Family& family = family_of(model.config);
+  ThreadPool pool(usable_cores());
+  Encoder encoder(model.config, DType::f32, chosen_isa(),
+                  has_head_weights(family, *weights, adapter.get()));
+  load_weights(encoder, *weights, pool, {.adapter = adapter.get()});
+  OutputFolder out(to);
+  try {
+    copy_rest(model.path, out.partial());
+  } catch (const fs::filesystem_error& e) {
+    fail(ErrorKind::io, "{}: {}", to, e.code().message());
+  }
+  save_config(model.config_json, encoder, out.partial());
+  save_weights(encoder, out.partial());
+  out.commit();
+  Converted converted;
+  for (const nn::Parameter& parameter : encoder.parameters().list()) {
+    converted.tensors += static_cast<int64_t>(parameter.tensors.size());
+    converted.bytes +=
+        static_cast<uint64_t>(parameter.weight.rows * parameter.weight.width) * sizeof(float);
+  }
+  return converted;
+}
+
 }  // namespace
 
 Converted convert_folder(const std::string& folder, const std::string& to,
                          const ConvertOptions& options) {
   const ModelFolder model = open_model_folder(folder);
-  if (!model.adapter.empty()) {
-    fail(ErrorKind::unsupported, "{}: an adapter cannot be converted; convert its base", folder);
-  }
+  if (!model.adapter.empty()) return merge_adapter(model, to, options);
   const auto weights = io::Weights::open(model.path);
   OutputFolder out(to);
   try {

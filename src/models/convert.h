@@ -26,7 +26,7 @@ struct Converted {
 /// Writes the model of `folder` (any container) as a complete Hugging Face folder with
 /// safetensors weights in the asked dtype: config and tokenizer files come along, old norm names
 /// (gamma, beta) become today's. The folder `to` must not exist or be empty, and appears complete
-/// or not at all.
+/// or not at all. A LoRA adapter's folder is written as its base with the adapter merged.
 Converted convert_folder(const std::string& folder, const std::string& to,
                          const ConvertOptions& options);
 

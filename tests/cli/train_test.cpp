@@ -70,6 +70,52 @@ TEST(Train, WritesWhatTrainerWrites) {
   EXPECT_EQ(eval.objects().at(0).at("metrics").at("accuracy"), result.at("eval_accuracy"));
 }
 
+TEST(Train, AdaptersAnswerAloneAndMerged) {
+  const Scratch scratch;
+  const Finished done =
+      hone(small_run(scratch / "out", {"--model", golden("bert-words"), "--lora_rank", "3",
+                                       "--max_steps", "3", "--learning_rate", "0.01"}));
+  ASSERT_EQ(done.code, 0) << done.err;
+  EXPECT_LT(done.objects().at(0).at("against_full_fine_tuning").at("memory_share"), 1);
+  EXPECT_TRUE(file_exists(scratch / "out/adapter_model.safetensors"));
+  ASSERT_EQ(hone({"convert", "--model", scratch / "out", "--output", scratch / "merged"}).code, 0);
+  const auto answer = [&](const std::string& model) {
+    return hone({"predict", "--model", model, "--raw"}, "the film is great\n").out;
+  };
+  EXPECT_EQ(answer(scratch / "out"), answer(scratch / "merged"));
+  EXPECT_NE(answer(scratch / "out"), answer(golden("bert-words")));
+}
+
+TEST(Train, ExitsAreCalibratedOnData) {
+  const Scratch scratch;
+  const std::string out = scratch / "out";
+  ASSERT_EQ(
+      hone(small_run(out, {"--early_exit", "deebert", "--max_steps", "3", "--save_strategy", "no"}))
+          .code,
+      0);
+  expect_refused(hone({"convert", "--exits", "--model", out}), {"--exits", "--task_name"});
+  expect_refused(hone({"convert", "--exits", "--model", golden("bert-words"), "--validation_file",
+                       scratch.write("x.csv", "text,label\na film,positive\n")}),
+                 {"no early exits"});
+  const Finished done = hone({"convert", "--exits", "--model", out, "--task_name", "reviews",
+                              "--max_eval_samples", "40", "--target-drop", "50", "--json"});
+  ASSERT_EQ(done.code, 0) << done.err;
+  EXPECT_EQ(done.objects().at(0).at("points").size(), 13u);
+  for (const char* name : {"exit_curve.json", "exit_curve.csv", "exit_curve.svg"}) {
+    EXPECT_TRUE(file_exists(out + "/" + name)) << name;
+  }
+  const std::string chosen = done.objects().at(0).at("chosen");
+  const Json config = Json::parse(read_file(out + "/config.json"));
+  EXPECT_NE(
+      chosen.find(std::to_string(config.at("early_exit").at("entropy").get<double>()).substr(0, 3)),
+      std::string::npos)
+      << chosen;
+  const Finished answered = hone({"predict", "--model", out, "--entropy", "100"}, "a great film\n");
+  EXPECT_EQ(answered.objects().at(0).at("layers"), 1);
+  expect_refused(hone({"predict", "--model", golden("bert-words"), "--deadline-ms", "5"}),
+                 {"no early exits"});
+}
+
 TEST(Train, SeedsGiveAMeanAndASpread) {
   const Scratch scratch;
   const Finished done = hone(small_run(
