@@ -78,6 +78,7 @@ Json config_for_saving(Json source, const Encoder& encoder) {
       Json::array({family + (encoder.has_head() ? "ForSequenceClassification" : "Model")});
   // transformers renamed the field in version 4.56; both are read there.
   source.erase("torch_dtype");
+  source.erase("quantization_config");  // fp32 is written, whatever was read
   source["dtype"] = "float32";
   if (encoder.has_head()) {
     write_labels(encoder.config(), source);

@@ -1,8 +1,11 @@
 // What a model saves is what transformers saved: the same names, shapes and bits.
 #include "models/save.h"
+#include "models/int8.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 
@@ -70,12 +73,14 @@ TEST(Save, ConfigSaysTheNewLabels) {
   folder.config.labels = {"bad", "so so", "good"};
   folder.config.problem = ProblemType::multi_label;
   const Encoder encoder(folder.config, DType::f32, chosen_isa(), true);
+  folder.config_json["quantization_config"] = int8_entry({}, {});
   const Json json = config_for_saving(folder.config_json, encoder);
   const EncoderConfig config = read_config(json, "config.json");
   EXPECT_EQ(config.labels, folder.config.labels);
   EXPECT_EQ(config.problem, ProblemType::multi_label);
   EXPECT_FALSE(json.contains("num_labels"));
   EXPECT_FALSE(json.contains("torch_dtype"));
+  EXPECT_FALSE(config.quantization.stored);  // fp32 is what is saved
   EXPECT_EQ(json.at("hidden_size"), folder.config_json.at("hidden_size"));
 }
 
@@ -109,6 +114,43 @@ TEST(Rows, ComeBackAsTheyWereStored) {
                   });
         EXPECT_EQ(next, end);
       }
+    }
+  }
+}
+
+/// What bytes stand for gives the same bytes again, in matrices and in tables.
+TEST(Rows, OfBytesStayAsTheyAre) {
+  for (const Isa isa : available_isas()) {
+    const ScopedIsa scoped(isa);
+    nn::Parameters parameters(isa);
+    parameters.matrix({"a", "b"}, 70, 37, DType::i8);
+    parameters.table("c", 5, 3, DType::i8);
+    parameters.allocate();
+    for (const nn::Parameter& parameter : parameters.list()) {
+      const int64_t width = row_width(parameter);
+      const ConstPackedArray stored{isa, DType::i8, parameters.data(parameter.weight)};
+      store_rows(parameters, parameter, [&](int64_t first, int64_t count, float* out) {
+        for (int64_t i = 0; i < count * width; ++i) {
+          out[i] = std::sin(static_cast<float>(first * width + i));
+        }
+      });
+      std::vector<float> once;
+      const auto keep = [&](std::vector<float>& all) {
+        read_rows(parameter, stored, 0, row_count(parameter),
+                  [&](int64_t, int64_t count, const float* rows) {
+                    all.insert(all.end(), rows, rows + count * width);
+                  });
+      };
+      keep(once);
+      for (size_t i = 0; i < once.size(); ++i) {
+        ASSERT_NEAR(once[i], std::sin(static_cast<float>(i)), 0.5 / 127) << "at " << i;
+      }
+      store_rows(parameters, parameter, [&](int64_t first, int64_t count, float* out) {
+        std::copy_n(once.begin() + first * width, count * width, out);
+      });
+      std::vector<float> twice;
+      keep(twice);
+      EXPECT_EQ(once, twice);
     }
   }
 }
