@@ -38,11 +38,12 @@ void ThreadPool::run(int64_t tasks, Body body) {
   body_ = &body;
   tasks_ = tasks;
   next_.store(0, std::memory_order_relaxed);
-  busy_.store(static_cast<int>(workers_.size()), std::memory_order_relaxed);
+  gate_.fetch_or(kOpen, std::memory_order_release);
   epoch_.fetch_add(1, std::memory_order_release);
   epoch_.notify_all();
   drain(0);
-  for (int spins = 0; busy_.load(std::memory_order_acquire) != 0; ++spins) {
+  gate_.fetch_and(~kOpen, std::memory_order_relaxed);
+  for (int spins = 0; gate_.load(std::memory_order_acquire) != 0; ++spins) {
     if (spins < kSpins) {
       pause();
     } else {
@@ -77,8 +78,8 @@ void ThreadPool::work(int worker) {
     epoch_.wait(seen, std::memory_order_acquire);
     seen = epoch_.load(std::memory_order_acquire);
     if (stop_.load()) return;
-    drain(worker);
-    busy_.fetch_sub(1, std::memory_order_release);
+    if (gate_.fetch_add(1, std::memory_order_acquire) & kOpen) drain(worker);
+    gate_.fetch_sub(1, std::memory_order_release);
   }
 }
 

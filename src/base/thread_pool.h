@@ -35,12 +35,17 @@ class ThreadPool {
   void work(int worker);
   void drain(int worker);
 
+  // Of gate_: a run takes workers in; below it the count of those inside. run() returns when the
+  // gate is shut and nobody is inside: a worker that has not woken up by then is not waited for,
+  // which on busy cores would cost a turn of the scheduler at every run.
+  static constexpr uint32_t kOpen = 1u << 31;
+
   std::vector<std::thread> workers_;
   const Body* body_ = nullptr;
   int64_t tasks_ = 0;
   std::atomic<int64_t> next_{0};
   std::atomic<uint32_t> epoch_{0};
-  std::atomic<int> busy_{0};
+  std::atomic<uint32_t> gate_{0};
   std::atomic<bool> stop_{false};
   std::mutex error_mutex_;
   std::exception_ptr error_;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <numeric>
 #include <stdexcept>
 
@@ -42,6 +43,20 @@ TEST_P(Pools, RethrowsAndGoesOn) {
   std::atomic<int> total{0};
   pool.run(100, [&](int64_t, int) { ++total; });
   EXPECT_EQ(total.load(), 100);
+}
+
+/// Workers that wake up late find another run's tasks, or none; never those of a run that is over.
+TEST_P(Pools, ManySmallRunsInARow) {
+  ThreadPool pool(GetParam());
+  for (int64_t run = 0; run < 3000; ++run) {
+    const int64_t tasks = run % 5 + 1;
+    std::vector<std::atomic<int>> done(static_cast<size_t>(tasks));
+    pool.run(tasks, [&](int64_t task, int worker) {
+      EXPECT_LT(worker, pool.size());
+      ++done[static_cast<size_t>(task)];
+    });
+    for (const std::atomic<int>& count : done) ASSERT_EQ(count.load(), 1) << "run " << run;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Threads, Pools, testing::Values(1, 2, 3, 8));
