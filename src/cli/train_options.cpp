@@ -78,13 +78,13 @@ void TrainOptions::declare_data(Arguments& arguments) {
 }
 
 void TrainOptions::declare_recipe(Arguments& arguments) {
-  arguments.real("--num_train_epochs", 0.001, 1e6, epochs_, "default 3");
+  arguments.real("--num_train_epochs", 0.001, 1e6, epochs_, "default 3; 4 of the built-in model");
   arguments.integer("--max_steps", -1, kMost, options_.max_steps, "instead of epochs");
   arguments.integer("--per_device_train_batch_size", 1, 1 << 20, batch_size_,
                     "default 8; 32 from scratch");
   arguments.integer("--gradient_accumulation_steps", 1, 1 << 20, options_.batch.accumulation,
                     "batches of a step; default 1");
-  arguments.real("--learning_rate", 0, 1e3, learning_rate_, "default 5e-5; 1e-3 from scratch");
+  arguments.real("--learning_rate", 0, 1e3, learning_rate_, "default 5e-5; 3e-4 from scratch");
   arguments.text("--lr_scheduler_type", "NAME", schedule_, "linear (default), cosine, constant");
   arguments.real("--warmup_ratio", 0, 1, options_.warmup_ratio, "of the steps");
   arguments.real("--weight_decay", 0, kInfinite, options_.optimizer.weight_decay, "default 0");
@@ -170,9 +170,9 @@ void TrainOptions::declare_advanced(Arguments& arguments) {
 void TrainOptions::resolve_recipe() {
   const bool scratch = options_.model.model.empty();
   const bool built_in = scratch && options_.model.config.empty();
-  options_.learning_rate = learning_rate_ > 0 ? learning_rate_ : scratch ? 1e-3 : 5e-5;
+  options_.learning_rate = learning_rate_ > 0 ? learning_rate_ : scratch ? 3e-4 : 5e-5;
   options_.batch.train = batch_size_ > 0 ? batch_size_ : scratch ? 32 : 8;
-  options_.epochs = epochs_ > 0 ? epochs_ : 3;
+  options_.epochs = epochs_ > 0 ? epochs_ : built_in ? 4 : 3;
   if (built_in && options_.warmup_steps == 0 && options_.warmup_ratio == 0) {
     options_.warmup_ratio = 0.1;
   }

@@ -37,11 +37,12 @@ void write_file(const std::string& path, std::string_view bytes) {
   file.commit();
 }
 
-/// Of the small model: enough for the reviews' grammar, trained from nothing in about a minute.
+/// Of the small model: enough for the reviews' grammar (98 to 99% after 4 epochs at 3e-4 to 5e-4;
+/// higher rates fail for some seeds), trained from nothing in about 20 seconds.
 Json built_in_config(int64_t vocabulary) {
   return {{"model_type", "bert"},       {"architectures", {"BertForSequenceClassification"}},
           {"vocab_size", vocabulary},   {"hidden_size", 128},
-          {"num_hidden_layers", 2},     {"num_attention_heads", 2},
+          {"num_hidden_layers", 2},     {"num_attention_heads", 4},
           {"intermediate_size", 256},   {"max_position_embeddings", 128},
           {"type_vocab_size", 2},       {"hidden_act", "gelu"},
           {"hidden_dropout_prob", 0.1}, {"attention_probs_dropout_prob", 0.1},
