@@ -73,41 +73,27 @@ void TrainOptions::declare_data(Arguments& arguments) {
   arguments.text("--train_file", "FILE", data.train_file,
                  "own CSV, TSV or JSON lines: a label column,\none or two texts");
   arguments.text("--validation_file", "FILE", data.validation_file, "the same");
-  arguments.text("--test_file", "FILE", data.test_file, "for --do_predict");
   arguments.integer("--max_seq_length", 1, 1 << 20, model.max_length, "in tokens; default 128");
 }
 
 void TrainOptions::declare_recipe(Arguments& arguments) {
   arguments.real("--num_train_epochs", 0.001, 1e6, epochs_, "default 3; 4 of the built-in model");
-  arguments.integer("--max_steps", -1, kMost, options_.max_steps, "instead of epochs");
   arguments.integer("--per_device_train_batch_size", 1, 1 << 20, batch_size_,
                     "default 8; 32 from scratch");
-  arguments.integer("--gradient_accumulation_steps", 1, 1 << 20, options_.batch.accumulation,
-                    "batches of a step; default 1");
   arguments.real("--learning_rate", 0, 1e3, learning_rate_, "default 5e-5; 3e-4 from scratch");
-  arguments.text("--lr_scheduler_type", "NAME", schedule_, "linear (default), cosine, constant");
   arguments.real("--warmup_ratio", 0, 1, options_.warmup_ratio, "of the steps");
-  arguments.real("--weight_decay", 0, kInfinite, options_.optimizer.weight_decay, "default 0");
   arguments.integer("--seed", 0, kMost, seed_, "default 42");
   arguments.text("--seeds", "N,N,...", seeds_text_, "a run of each, and their mean");
   arguments.integer("--lora_rank,--lora_r", 1, 1 << 14, lora_rank_, "train adapters of this rank");
   arguments.text("--early_exit", "NAME", early_exit_, "train exits too: pabee or deebert");
-  arguments.text("--freeze", "GLOB,...", options_.model.freeze, "weights that stay as they are");
 }
 
 void TrainOptions::declare_run(Arguments& arguments) {
   arguments.text("--output_dir", "DIR", options_.output, "default: hone-run");
   arguments.text("--resume_from_checkpoint", "DIR", options_.resume, "or last");
-  arguments.flag("--overwrite_output_dir", options_.overwrite, "drop an earlier run there");
   arguments.text("--eval_strategy,--evaluation_strategy", "WHEN", evaluation_,
                  "epoch (default), steps or no");
-  arguments.text("--save_strategy", "WHEN", saving_, "the same, for checkpoints");
-  arguments.flag("--load_best_model_at_end", options_.stopping.load_best,
-                 "the final model is the best one");
-  arguments.integer("--early_stopping_patience", 1, kMost, options_.stopping.patience,
-                    "evaluations without a gain");
   arguments.flag("--bf16", bf16_, "products in bf16, weights in fp32");
-  arguments.flag("--fp16", fp16_, "the same in fp16, with loss scaling");
   arguments.flag("--gradient_checkpointing", gradient_checkpointing_,
                  "compute activations twice, keep few");
   arguments.flag("--do_predict", do_predict_, "label the test set too");
@@ -116,6 +102,20 @@ void TrainOptions::declare_run(Arguments& arguments) {
 void TrainOptions::declare_advanced(Arguments& arguments) {
   train::BatchOptions& batch = options_.batch;
   optim::OptimizerOptions& optimizer = options_.optimizer;
+  arguments.text("--test_file", "FILE", data.test_file, "for --do_predict");
+  arguments.integer("--max_steps", -1, kMost, options_.max_steps, "instead of epochs");
+  arguments.integer("--gradient_accumulation_steps", 1, 1 << 20, options_.batch.accumulation,
+                    "batches of a step; default 1");
+  arguments.text("--lr_scheduler_type", "NAME", schedule_, "linear (default), cosine, constant");
+  arguments.real("--weight_decay", 0, kInfinite, options_.optimizer.weight_decay, "default 0");
+  arguments.text("--freeze", "GLOB,...", options_.model.freeze, "weights that stay as they are");
+  arguments.flag("--overwrite_output_dir", options_.overwrite, "drop an earlier run there");
+  arguments.flag("--load_best_model_at_end", options_.stopping.load_best,
+                 "the final model is the best one");
+  arguments.integer("--early_stopping_patience", 1, kMost, options_.stopping.patience,
+                    "evaluations without a gain");
+  arguments.flag("--fp16", fp16_, "the same in fp16, with loss scaling");
+  arguments.text("--save_strategy", "WHEN", saving_, "the same, for checkpoints");
   arguments.real("--lora_alpha", 1e-6, kInfinite, lora_alpha_, "default: the rank");
   arguments.real("--lora_dropout", 0, 0.999, lora_.dropout, "default 0");
   arguments.text("--lora_target_modules", "NAME,...", lora_targets_,
