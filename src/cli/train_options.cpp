@@ -102,7 +102,7 @@ void TrainOptions::declare_run(Arguments& arguments) {
 void TrainOptions::declare_advanced(Arguments& arguments) {
   train::BatchOptions& batch = options_.batch;
   optim::OptimizerOptions& optimizer = options_.optimizer;
-  arguments.text("--test_file", "FILE", data.test_file, "for --do_predict");
+  arguments.text("--test_file", "FILE", options_.data.test_file, "for --do_predict");
   arguments.integer("--max_steps", -1, kMost, options_.max_steps, "instead of epochs");
   arguments.integer("--gradient_accumulation_steps", 1, 1 << 20, options_.batch.accumulation,
                     "batches of a step; default 1");
