@@ -198,6 +198,12 @@ void Loop::train() {
   summary.train_loss = state_.loss_in_all / static_cast<double>(std::max<int64_t>(1, state_.step));
   summary.best = state_.best;
   summary.best_step = state_.best_step;
+  if (summary.interrupted) return;
+  record({state_.step,
+          epoch(),
+          {{"train_loss", summary.train_loss},
+           {"train_runtime", summary.train_seconds},
+           {"waiting_share", summary.waiting_share}}});
 }
 
 double Loop::epoch() const {
