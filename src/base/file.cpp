@@ -73,10 +73,27 @@ InputFile::InputFile(const std::string& path) : path_(path) {
     fail(ErrorKind::bad_file, "{}: not a regular file", path);
   }
   size_ = static_cast<uint64_t>(info.st_size);
+  changed_at_ = change_time();
+}
+
+int64_t InputFile::change_time() const {
+  struct stat info {};
+  if (::fstat(fd_, &info) != 0) fail(ErrorKind::io, "{}: cannot look at: {}", path_, reason());
+  return int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
+}
+
+bool InputFile::changed() const { return change_time() != changed_at_; }
+
+void InputFile::will_need(uint64_t offset, uint64_t bytes) const {
+  // The result is not looked at: without it reading is only slower.
+  ::posix_fadvise(fd_, static_cast<off_t>(offset), static_cast<off_t>(bytes), POSIX_FADV_WILLNEED);
 }
 
 InputFile::InputFile(InputFile&& other) noexcept
-    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)), size_(other.size_) {}
+    : path_(std::move(other.path_)),
+      fd_(std::exchange(other.fd_, -1)),
+      size_(other.size_),
+      changed_at_(other.changed_at_) {}
 
 InputFile::~InputFile() {
   if (fd_ >= 0) ::close(fd_);

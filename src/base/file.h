@@ -21,11 +21,21 @@ class InputFile {
   uint64_t size() const { return size_; }
   /// Fills `out` with `bytes` bytes at `offset`; fewer is an error. Safe from several threads.
   void read(uint64_t offset, void* out, size_t bytes) const;
+  /// These bytes will be read soon: the system may fetch them meanwhile.
+  void will_need(uint64_t offset, uint64_t bytes) const;
+  /// Whether the file has been written to since it was opened.
+  bool changed() const;
+  /// For mapping; stays this object's.
+  int descriptor() const { return fd_; }
 
  private:
+  /// What every write moves: nanoseconds of the last change.
+  int64_t change_time() const;
+
   std::string path_;
   int fd_ = -1;
   uint64_t size_ = 0;
+  int64_t changed_at_ = 0;
 };
 
 /// The whole of a file of at most `limit` bytes.

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/json_text.h"
+#include "cli/byte_size.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -36,6 +37,8 @@ void declare(Arguments& arguments, AnsweringOptions& options) {
   arguments.integer("--max_seq_length", 1, kLongest, options.max_length,
                     "most tokens of a text; default: the model's");
   arguments.flag("--no-truncate", options.no_truncate, "refuse longer texts instead of cutting");
+  arguments.text("--memory-budget", "SIZE", options.memory_budget,
+                 "most memory to use, such as 64MB: streams weights");
 }
 
 void warn_unexpected(bool quiet, const infer::Session& session) {
@@ -64,6 +67,9 @@ int answer_records(const CommonOptions& common, const AnsweringOptions& options,
   settings.dtype = common.wanted_dtype();
   settings.threads = common.threads;
   settings.max_length = options.max_length;
+  if (!options.memory_budget.empty()) {
+    settings.memory_budget = parse_bytes("--memory-budget", options.memory_budget);
+  }
   infer::Session session(options.model, settings);
   Progress progress("hone", "texts", common.quiet || options.input == "-");
   std::string line;

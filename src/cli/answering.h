@@ -17,6 +17,7 @@ struct AnsweringOptions {
   std::string output;
   int64_t max_length = 0;
   bool no_truncate = false;
+  std::string memory_budget;  ///< "64MB"; empty: none
 };
 
 void declare(Arguments& arguments, AnsweringOptions& options);

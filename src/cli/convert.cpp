@@ -2,14 +2,11 @@
 
 #include <fmt/ranges.h>
 
-#include <array>
-#include <charconv>
-#include <cmath>
-
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "cli/arguments.h"
+#include "cli/byte_size.h"
 #include "cli/commands.h"
 #include "cli/eval_data.h"
 #include "cli/exit_code.h"
@@ -18,37 +15,10 @@
 #include "infer/choose_int8.h"
 #include "infer/exit_curve.h"
 #include "io/folder.h"
+#include "models/folder.h"
 
 namespace hone::cli {
 namespace {
-
-/// "5GB", "200MB", "1GiB", "4096": as transformers reads them.
-uint64_t parse_bytes(const std::string& given) {
-  struct Unit {
-    const char* name;
-    double bytes;
-  };
-  constexpr std::array<Unit, 8> kUnits = {{{"", 1},
-                                           {"KB", 1e3},
-                                           {"MB", 1e6},
-                                           {"GB", 1e9},
-                                           {"TB", 1e12},
-                                           {"KiB", 0x1p10},
-                                           {"MiB", 0x1p20},
-                                           {"GiB", 0x1p30}}};
-  const char* end = given.data() + given.size();
-  double number = 0;
-  const auto [stop, error] = std::from_chars(given.data(), end, number);
-  for (const Unit& unit : kUnits) {
-    const double bytes = number * unit.bytes;
-    if (error == std::errc() && std::string_view(stop, end) == unit.name && bytes >= 1 &&
-        bytes < 0x1p62) {
-      return static_cast<uint64_t>(bytes);
-    }
-  }
-  fail(ErrorKind::usage, "--max-shard-size: expected a size such as 5GB or 200MB, got {}",
-       quote(given));
-}
 
 struct ConvertWords {
   std::string model;
@@ -62,6 +32,7 @@ struct ConvertWords {
   double target_drop = 0.3;
   int64_t max_length = 0;
   int64_t max_samples = -1;
+  bool stream = false;
 };
 
 void declare(Arguments& arguments, ConvertWords& options) {
@@ -77,6 +48,7 @@ void declare(Arguments& arguments, ConvertWords& options) {
   arguments.flag("--exits", options.exits, "find when a model with early exits may stop");
   arguments.real("--target-drop", 0, 100, options.target_drop,
                  "points that exits may cost; default 0.3");
+  arguments.flag("--stream", options.stream, "one packed file, to run under --memory-budget");
   declare(arguments, options.data);
   arguments.integer("--max_seq_length", 1, 1 << 20, options.max_length,
                     "most tokens of a text; default: the model's");
@@ -190,6 +162,12 @@ std::string text_of(const infer::Int8Choice& choice) {
   return out;
 }
 
+/// Of a folder that is packed as it is stored, which has been measured before.
+models::Quantization stored_bytes(const ConvertWords& options, const CommonOptions& common) {
+  if (!options.stream || common.wanted_dtype()) return {};
+  return models::open_model_folder(io::resolve_model(options.model)).config.quantization;
+}
+
 }  // namespace
 
 int convert(const Words& words) {
@@ -211,9 +189,17 @@ int convert(const Words& words) {
   }
   models::ConvertOptions options;
   options.dtype = common.dtype;
-  options.max_shard_bytes = parse_bytes(given.shard);
+  options.stream = given.stream;
+  if (given.stream && options.dtype == DType::f16) {
+    fail(ErrorKind::usage, "--dtype: with --stream fp32, bf16 or int8, got 'fp16'");
+  }
+  options.max_shard_bytes = parse_bytes("--max-shard-size", given.shard);
   Json result = Json::object();
-  if (options.dtype == DType::i8) {
+  const models::Quantization stored = stored_bytes(given, common);
+  if (stored.stored) {
+    options.dtype = DType::i8;
+    options.kept = stored.kept;
+  } else if (options.dtype == DType::i8) {
     { const OutputFolder possible(given.output); }  // said before the long work
     const infer::Int8Choice choice = measure_int8(given, common);
     options.kept = choice.kept;

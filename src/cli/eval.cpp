@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/json_text.h"
 #include "cli/answering.h"
+#include "cli/byte_size.h"
 #include "cli/commands.h"
 #include "cli/eval_data.h"
 #include "cli/exit_code.h"
@@ -25,6 +26,7 @@ struct EvalOptions {
   int64_t batch_size = 8;
   int64_t max_samples = -1;
   bool no_truncate = false;
+  std::string memory_budget;
   ExitFlags exits;
 };
 
@@ -44,6 +46,8 @@ void declare(Arguments& arguments, EvalOptions& options) {
   arguments.integer("--max_seq_length", 1, 1 << 20, options.max_length,
                     "most tokens of a text; default: the model's");
   arguments.flag("--no-truncate", options.no_truncate, "refuse longer texts instead of cutting");
+  arguments.text("--memory-budget", "SIZE", options.memory_budget,
+                 "most memory to use, such as 64MB: streams weights");
   arguments.integer("--max_eval_samples", 1, kMost, options.max_samples, "default: all");
   arguments.integer("--per_device_eval_batch_size", 1, 1 << 16, options.batch_size,
                     "default 8; the answers do not depend on it");
@@ -147,6 +151,9 @@ int eval(const Words& words) {
   settings.threads = common.threads;
   settings.max_length = options.max_length;
   apply(options.exits, settings);
+  if (!options.memory_budget.empty()) {
+    settings.memory_budget = parse_bytes("--memory-budget", options.memory_budget);
+  }
   infer::Session session(options.model, settings);
   for (size_t i = 0; i < parts.size(); ++i) {
     const EvalPart& part = parts[i];

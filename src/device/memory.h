@@ -45,5 +45,7 @@ class Buffer {
 
 /// The most memory this process has had resident (VmHWM); 0 where the system does not say.
 uint64_t peak_resident_bytes();
+/// What it has resident now; 0 likewise.
+uint64_t resident_bytes();
 
 }  // namespace hone

@@ -4,13 +4,20 @@
 #include "device/memory.h"
 
 namespace hone {
+namespace {
 
-uint64_t peak_resident_bytes() {
+uint64_t status_bytes(const std::string& field) {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("VmHWM:")) return std::stoull(line.substr(6)) * 1024;
+    if (line.starts_with(field)) return std::stoull(line.substr(field.size())) * 1024;
   }
   return 0;
 }
+
+}  // namespace
+
+uint64_t peak_resident_bytes() { return status_bytes("VmHWM:"); }
+
+uint64_t resident_bytes() { return status_bytes("VmRSS:"); }
 
 }  // namespace hone

@@ -46,6 +46,13 @@ ExitPass::ExitPass(const models::Encoder& encoder, const models::ExitSettings& s
       labels_(encoder.config().labels.size()),
       layered_(encoder, {}, encoder.parameters().pointers(), pool) {}
 
+ExitPass::ExitPass(const models::Encoder& encoder, const models::ExitSettings& settings,
+                   StreamedWeights& weights, ThreadPool& pool)
+    : settings_(settings),
+      problem_(encoder.config().problem),
+      labels_(encoder.config().labels.size()),
+      layered_(encoder, {}, weights, pool) {}
+
 std::vector<ExitAnswer> ExitPass::run(const models::Batch& batch, double deadline) {
   std::vector<ExitAnswer> answers(static_cast<size_t>(batch.sequences()));
   std::vector<ExitRule> rules(answers.size(), ExitRule(settings_, problem_));

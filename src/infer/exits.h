@@ -43,6 +43,9 @@ class ExitPass {
  public:
   /// All must outlive this. `settings` in place of the config's own.
   ExitPass(const models::Encoder& encoder, const models::ExitSettings& settings, ThreadPool& pool);
+  /// The same with weights that come and go.
+  ExitPass(const models::Encoder& encoder, const models::ExitSettings& settings,
+           StreamedWeights& weights, ThreadPool& pool);
 
   const models::ExitSettings& settings() const { return settings_; }
   void set(const models::ExitSettings& settings) { settings_ = settings; }

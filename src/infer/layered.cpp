@@ -9,15 +9,40 @@ namespace {
 
 size_t row_bytes(Value value) { return static_cast<size_t>(value.width) * dtype_size(value.dtype); }
 
+/// The slot of the matrix that a step multiplies by; -1: none.
+int32_t matrix_of(const Step& step, const models::Encoder& encoder) {
+  if (!step.weight.present()) return -1;
+  const nn::Parameter& parameter =
+      encoder.parameters().list()[static_cast<size_t>(step.weight.slot)];
+  return parameter.kind == nn::ParameterKind::matrix ? step.weight.slot : -1;
+}
+
 }  // namespace
 
 Layered::Layered(const models::Encoder& encoder, const models::OutputOptions& output,
                  std::span<const void* const> weights, ThreadPool& pool)
-    : parts_(encoder.record_layers(output)) {
+    : encoder_(encoder), parts_(encoder.record_layers(output)) {
   executions_.reserve(parts_.size());
   for (const models::LayerForward& part : parts_) {
     executions_.emplace_back(part.plan, weights, pool, arena_);
   }
+}
+
+Layered::Layered(const models::Encoder& encoder, const models::OutputOptions& output,
+                 StreamedWeights& weights, ThreadPool& pool)
+    : Layered(encoder, output, weights.pointers(), pool) {
+  streamed_ = &weights;
+}
+
+std::vector<int32_t> Layered::matrices() const {
+  std::vector<int32_t> slots;
+  for (const models::LayerForward& part : parts_) {
+    for (const Step& step : part.plan.steps()) {
+      const int32_t slot = matrix_of(step, encoder_);
+      if (slot >= 0) slots.push_back(slot);
+    }
+  }
+  return slots;
 }
 
 size_t Layered::bytes_for(const Extents& extents) const {
@@ -34,7 +59,21 @@ void Layered::run_part(size_t i, const models::Batch& batch) {
   execution.resize(batch.extents());
   batch.bind(parts_[i].inputs, execution);
   if (i > 0) execution.bind(parts_[i].input, x_.data());
-  execution.run();
+  if (streamed_) {
+    run_streamed(i);
+  } else {
+    execution.run();
+  }
+}
+
+void Layered::run_streamed(size_t i) {
+  const std::vector<Step>& steps = parts_[i].plan.steps();
+  for (size_t at = 0; at < steps.size(); ++at) {
+    const int32_t slot = matrix_of(steps[at], encoder_);
+    if (slot >= 0) streamed_->acquire(slot);
+    executions_[i].run(at, at + 1);
+    if (slot >= 0) streamed_->release(slot);
+  }
 }
 
 void Layered::keep_rows(const models::LayerForward& part, const models::Batch& batch) {
@@ -67,6 +106,7 @@ void Layered::run(const models::Batch& given, const Hooks& hooks) {
   sequences_.resize(static_cast<size_t>(batch.sequences()));
   std::iota(sequences_.begin(), sequences_.end(), int64_t{0});
   std::vector<bool> leave;
+  if (streamed_) streamed_->begin(batch);
   for (size_t i = 0; i < parts_.size() && !sequences_.empty(); ++i) {
     if (hooks.enter) hooks.enter(i);
     run_part(i, batch);
@@ -78,6 +118,7 @@ void Layered::run(const models::Batch& given, const Hooks& hooks) {
     hooks.decide(i, sequences_, executions_[i].output<float>(*part.logits), leave);
     if (std::find(leave.begin(), leave.end(), true) != leave.end()) drop(leave, batch);
   }
+  if (streamed_) streamed_->finish();
   if (sequences_.empty() || !hooks.finish) return;
   const Value last = parts_.back().output;
   const auto* rows = executions_.back().output<float>(last);

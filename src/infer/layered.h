@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/thread_pool.h"
+#include "infer/streamed_weights.h"
 #include "models/batch.h"
 #include "models/encoder.h"
 #include "plan/execution.h"
@@ -36,6 +37,12 @@ class Layered {
   Layered(const models::Encoder& encoder, const models::OutputOptions& output,
           std::span<const void* const> weights, ThreadPool& pool);
 
+  /// The same with weights that come and go.
+  Layered(const models::Encoder& encoder, const models::OutputOptions& output,
+          StreamedWeights& weights, ThreadPool& pool);
+
+  /// The matrices that a pass reads, one after the other.
+  std::vector<int32_t> matrices() const;
   /// Of the embeddings and of the layers.
   size_t parts() const { return parts_.size(); }
   const models::LayerForward& part(size_t i) const { return parts_[i]; }
@@ -46,9 +53,12 @@ class Layered {
 
  private:
   void run_part(size_t i, const models::Batch& batch);
+  void run_streamed(size_t i);
   void drop(const std::vector<bool>& leave, models::Batch& batch);
   void keep_rows(const models::LayerForward& part, const models::Batch& batch);
 
+  const models::Encoder& encoder_;
+  StreamedWeights* streamed_ = nullptr;
   std::vector<models::LayerForward> parts_;
   std::shared_ptr<Buffer> arena_ = std::make_shared<Buffer>();
   std::vector<Execution> executions_;

@@ -4,7 +4,9 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "device/cpu_info.h"
+#include "infer/memory_budget.h"
 #include "io/folder.h"
 #include "io/weights.h"
 
@@ -14,6 +16,8 @@ namespace {
 // A forward pass takes sequences until it has this many tokens: enough to read each weight once
 // for many rows, few enough that the activations of a layer stay in the cache.
 constexpr int64_t kBatchTokens = 1024;
+// Under a budget: of the texts that are tokenised together.
+constexpr size_t kBudgetTextBytes = 1 << 16;
 
 int threads_of(const SessionOptions& options) {
   return options.threads > 0 ? options.threads : usable_cores();
@@ -58,24 +62,54 @@ Session::Session(const std::string& model, const SessionOptions& options)
       folder_(models::open_model_folder(io::resolve_model(model))),
       tokenizer_(text::Tokenizer::load(folder_.path, folder_.config.model_type)),
       max_length_(length_limit(options, folder_, tokenizer_)),
-      batch_(folder_.config) {
+      batch_(folder_.config),
+      batch_tokens_(kBatchTokens) {
   check_vocabulary(folder_, tokenizer_);
-  const auto weights = io::Weights::open(folder_.path);
-  const bool head = options.output == models::Output::logits;
   if (options.kept) folder_.config.quantization.kept = *options.kept;
-  const DType stored = folder_.config.quantization.stored ? DType::i8 : DType::f32;
-  encoder_ = std::make_unique<models::Encoder>(folder_.config, options.dtype.value_or(stored),
-                                               chosen_isa(), head);
-  const auto adapter = models::open_adapter(folder_);
-  if (head && !models::has_head_weights(encoder_->family(), *weights, adapter.get())) {
-    fail(ErrorKind::bad_file,
-         "{}: has no classification head ({}.weight); it can embed, not predict", weights->path(),
-         encoder_->family().names.head_out);
-  }
-  report_ = models::load_weights(*encoder_, *weights, pool_, {.adapter = adapter.get()});
-  forward_ = encoder_->record(output_of(options, folder_));
-  execution_ = std::make_unique<Execution>(forward_.plan, encoder_->parameters().pointers(), pool_);
+  open_weights(options);
   open_exits(options);
+}
+
+void Session::open_weights(const SessionOptions& options) {
+  const bool head = options.output == models::Output::logits;
+  const std::string packed = folder_.path + "/" + models::kPackedName;
+  std::unique_ptr<models::PackedFile> file;
+  std::unique_ptr<io::Weights> weights;
+  DType dtype = folder_.config.quantization.stored ? DType::i8 : DType::f32;
+  if (file_exists(packed)) {
+    file = std::make_unique<models::PackedFile>(packed);
+    dtype = file->dtype();
+    if (options.dtype && *options.dtype != dtype) {
+      fail(ErrorKind::usage, "{}: holds {}; --dtype asks for {}", packed, dtype_name(dtype),
+           dtype_name(*options.dtype));
+    }
+  } else {
+    weights = io::Weights::open(folder_.path);
+    dtype = options.dtype.value_or(dtype);
+  }
+  encoder_ = std::make_unique<models::Encoder>(folder_.config, dtype, chosen_isa(), head);
+  auto adapter = models::open_adapter(folder_);
+  const bool has_head = file
+                            ? file->has_head()
+                            : models::has_head_weights(encoder_->family(), *weights, adapter.get());
+  if (head && !has_head) {
+    fail(ErrorKind::bad_file,
+         "{}: has no classification head ({}.weight); it can embed, not predict",
+         file ? file->path() : weights->path(), encoder_->family().names.head_out);
+  }
+  if (file) file->check(*encoder_);
+  forward_ = encoder_->record(output_of(options, folder_));
+  if (options.memory_budget > 0) {
+    return open_streamed(options, file ? packed_source(std::move(file))
+                                       : checkpoint_source(*encoder_, std::move(weights),
+                                                           std::move(adapter), report_));
+  }
+  if (file) {
+    models::load_packed(*encoder_, *file, pool_);
+  } else {
+    report_ = models::load_weights(*encoder_, *weights, pool_, {.adapter = adapter.get()});
+  }
+  execution_ = std::make_unique<Execution>(forward_.plan, encoder_->parameters().pointers(), pool_);
 }
 
 void Session::open_exits(const SessionOptions& options) {
@@ -89,10 +123,28 @@ void Session::open_exits(const SessionOptions& options) {
   if (options.patience) settings.patience = *options.patience;
   if (options.entropy) settings.entropy = *options.entropy;
   deadline_ = options.deadline;
-  exits_ = std::make_unique<ExitPass>(*encoder_, settings, pool_);
+  exits_ = streamed_ ? std::make_unique<ExitPass>(*encoder_, settings, *streamed_, pool_)
+                     : std::make_unique<ExitPass>(*encoder_, settings, pool_);
+}
+
+void Session::open_streamed(const SessionOptions& options, std::unique_ptr<WeightSource> source) {
+  streamed_ = std::make_unique<StreamedWeights>(*encoder_, std::move(source), pool_);
+  layered_ = std::make_unique<Layered>(*encoder_, output_of(options, folder_), *streamed_, pool_);
+  batch_tokens_ =
+      fit_budget(*streamed_, *layered_, options.memory_budget, max_length_, kBatchTokens);
 }
 
 const float* Session::forward(const models::Batch& batch) {
+  if (layered_) {
+    const auto width = static_cast<size_t>(forward_.output.width);
+    rows_.resize(static_cast<size_t>(batch.sequences()) * width);
+    Layered::Hooks hooks;
+    hooks.finish = [&](int64_t sequence, std::span<const float> row) {
+      std::copy(row.begin(), row.end(), rows_.begin() + sequence * static_cast<int64_t>(width));
+    };
+    layered_->run(batch, hooks);
+    return rows_.data();
+  }
   execution_->resize(batch.extents());
   batch.bind(forward_.inputs, *execution_);
   execution_->run();
@@ -100,12 +152,27 @@ const float* Session::forward(const models::Batch& batch) {
 }
 
 std::vector<Answer> Session::run(std::span<const Input> inputs) {
-  if (deadline_ <= 0) return run_together(inputs, 0);
+  if (deadline_ <= 0) return streamed_ ? run_in_lots(inputs) : run_together(inputs, 0);
   std::vector<Answer> answers;
   for (const Input& input : inputs) {
     const Stopwatch watch;
     answers.push_back(std::move(run_together({&input, 1}, deadline_).front()));
     answers.back().seconds = watch.seconds();
+  }
+  return answers;
+}
+
+std::vector<Answer> Session::run_in_lots(std::span<const Input> inputs) {
+  std::vector<Answer> answers;
+  while (!inputs.empty()) {
+    size_t count = 0;
+    for (size_t bytes = 0; count < inputs.size() && count < kBudgetSequences; ++count) {
+      bytes += inputs[count].text.size() + (inputs[count].pair ? inputs[count].pair->size() : 0);
+      if (count > 0 && bytes > kBudgetTextBytes) break;
+    }
+    std::vector<Answer> some = run_together(inputs.first(count), 0);
+    std::move(some.begin(), some.end(), std::back_inserter(answers));
+    inputs = inputs.subspan(count);
   }
   return answers;
 }
@@ -125,7 +192,7 @@ std::vector<Answer> Session::run_together(std::span<const Input> inputs, double 
     for (; end < inputs.size(); ++end) {
       const text::Encoding& encoding = encodings_[end];
       const auto length = static_cast<int64_t>(encoding.ids.size());
-      if (end > first && batch_.tokens() + length > kBatchTokens) break;
+      if (end > first && batch_.tokens() + length > batch_tokens_) break;
       answers[end].tokens = length;
       answers[end].full_tokens = static_cast<int64_t>(encoding.untruncated);
       if (answers[end].truncated() && !truncate_) {

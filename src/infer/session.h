@@ -9,6 +9,8 @@
 
 #include "base/thread_pool.h"
 #include "infer/exits.h"
+#include "infer/layered.h"
+#include "infer/streamed_weights.h"
 #include "models/batch.h"
 #include "models/encoder.h"
 #include "models/folder.h"
@@ -34,6 +36,8 @@ struct SessionOptions {
   std::optional<int64_t> patience = {};
   std::optional<double> entropy = {};
   double deadline = 0;  ///< seconds for one text; 0: none. Only of a model with exits.
+  /// The most that the process may have resident, in bytes; 0: no limit. Weights are then streamed.
+  uint64_t memory_budget = 0;
 };
 
 /// A text or a pair.
@@ -69,7 +73,10 @@ class Session {
   double tokenize_seconds() const { return tokenize_seconds_; }
   int64_t output_width() const { return forward_.output.width; }
   const Plan& plan() const { return forward_.plan; }
+  /// Without a memory budget alone.
   Execution& execution() { return *execution_; }
+  /// Null without a memory budget.
+  const StreamedWeights* streamed() const { return streamed_.get(); }
   ThreadPool& pool() { return pool_; }
   /// Null where the model has no exits, or they are not used.
   ExitPass* exits() { return exits_.get(); }
@@ -78,6 +85,10 @@ class Session {
   void open_exits(const SessionOptions& options);
   std::vector<Answer> run_together(std::span<const Input> inputs, double deadline);
   void answer_batch(std::span<Answer> answers, double deadline);
+  /// Under a budget: fewer at a time, whose texts and tokens count too.
+  std::vector<Answer> run_in_lots(std::span<const Input> inputs);
+  void open_weights(const SessionOptions& options);
+  void open_streamed(const SessionOptions& options, std::unique_ptr<WeightSource> source);
   bool truncate_;
   ThreadPool pool_;
   models::ModelFolder folder_;
@@ -92,6 +103,10 @@ class Session {
   models::Batch batch_;
   std::unique_ptr<ExitPass> exits_;
   double deadline_ = 0;
+  std::unique_ptr<StreamedWeights> streamed_;
+  std::unique_ptr<Layered> layered_;
+  std::vector<float> rows_;  ///< of layered_
+  int64_t batch_tokens_;
 };
 
 }  // namespace hone::infer

@@ -26,6 +26,10 @@ class Batch {
   int64_t tokens() const { return static_cast<int64_t>(ids_.size()); }
   /// The tokens of one sequence.
   std::span<const int32_t> ids(int64_t sequence) const;
+  /// Of all sequences, one behind the other.
+  std::span<const int32_t> ids() const { return ids_; }
+  std::span<const int32_t> types() const { return types_; }
+  std::span<const int32_t> positions() const { return positions_; }
   /// Where it begins among the batch's.
   int64_t first_token(int64_t sequence) const { return offsets_[static_cast<size_t>(sequence)]; }
   /// These sequences alone, in this order.

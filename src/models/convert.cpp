@@ -13,6 +13,7 @@
 #include "models/folder.h"
 #include "models/int8.h"
 #include "models/load.h"
+#include "models/packed_file.h"
 #include "models/save.h"
 
 namespace hone::models {
@@ -80,9 +81,10 @@ Converted write_weights(const io::Weights& weights, std::vector<WrittenTensor> t
 /// Adds an adapter's product to the weights that it belongs to.
 Converted merge_adapter(const ModelFolder& model, const std::string& to,
                         const ConvertOptions& options) {
-  if (options.dtype != DType::f32) {
+  if (options.dtype != DType::f32 || options.stream) {
     fail(ErrorKind::unsupported,
-         "--dtype: an adapter is merged in fp32; convert the merged folder afterwards");
+         "{}: an adapter is merged in fp32; convert the merged folder afterwards",
+         options.stream ? "--stream" : "--dtype");
   }
   const auto weights = io::Weights::open(model.path);
   const auto adapter = open_adapter(model);
@@ -109,6 +111,20 @@ Converted merge_adapter(const ModelFolder& model, const std::string& to,
   return converted;
 }
 
+Converted write_stream(const ModelFolder& model, const io::Weights& weights, const std::string& to,
+                       const ConvertOptions& options) {
+  EncoderConfig config = model.config;
+  config.quantization = {};
+  config.quantization.kept = options.kept;
+  const bool head = has_head_weights(family_of(config), weights);
+  const Encoder encoder(config, options.dtype, chosen_isa(), head);
+  const WeightSources sources = find_sources(encoder, weights, nullptr);
+  Converted converted;
+  converted.bytes = write_packed(to + "/" + kPackedName, encoder, sources);
+  converted.tensors = static_cast<int64_t>(sources.rows.size());
+  return converted;
+}
+
 }  // namespace
 
 Converted convert_folder(const std::string& folder, const std::string& to,
@@ -122,8 +138,10 @@ Converted convert_folder(const std::string& folder, const std::string& to,
     const fs::path relative = fs::relative(model.path, folder);
     const std::string place = (fs::path(out.partial()) / relative).string();
     write_config(model.config_json, options, place + "/config.json");
-    const Converted converted = write_weights(
-        *weights, written_tensors(model.config, *weights, options), place, options.max_shard_bytes);
+    const Converted converted =
+        options.stream ? write_stream(model, *weights, place, options)
+                       : write_weights(*weights, written_tensors(model.config, *weights, options),
+                                       place, options.max_shard_bytes);
     out.commit();
     return converted;
   } catch (const fs::filesystem_error& e) {

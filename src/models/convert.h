@@ -16,6 +16,9 @@ struct ConvertOptions {
   std::vector<std::string> kept = {};  ///< under int8: parts in higher precision, of int8_parts()
   Json measured = {};                  ///< under int8: goes into quantization_config
   uint64_t max_shard_bytes = 0;        ///< 0: one file
+  /// In place of safetensors: one packed file for this machine (see packed_file.h), of fp32, bf16
+  /// or int8.
+  bool stream = false;
 };
 
 struct Converted {

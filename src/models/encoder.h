@@ -91,6 +91,7 @@ class Encoder {
   bool has_head() const { return head_.has_value(); }
   /// With the family's targets where none were asked for.
   const std::optional<nn::LoraOptions>& lora() const { return lora_; }
+  const ops::EmbeddingWeights& embeddings() const { return embeddings_; }
   nn::Parameters& parameters() { return parameters_; }
   const nn::Parameters& parameters() const { return parameters_; }
 

@@ -252,6 +252,16 @@ LoadReport preview_load(const Encoder& encoder, const io::Weights& weights,
   return Search(encoder, weights, options).report();
 }
 
+WeightSources find_sources(const Encoder& encoder, const io::Weights& weights,
+                           const Adapter* adapter) {
+  const LoadOptions options{.adapter = adapter};
+  Search search(encoder, weights, options);
+  WeightSources sources;
+  for (const std::optional<StackedRows>& rows : search.sources()) sources.rows.push_back(*rows);
+  sources.report = search.report();
+  return sources;
+}
+
 LoadReport load_weights(Encoder& encoder, const io::Weights& weights, ThreadPool& pool,
                         const LoadOptions& options) {
   Search search(encoder, weights, options);

@@ -9,6 +9,7 @@
 #include "io/weights.h"
 #include "models/adapter.h"
 #include "models/encoder.h"
+#include "models/stacked_rows.h"
 
 namespace hone::models {
 
@@ -39,6 +40,16 @@ LoadReport load_weights(Encoder& encoder, const io::Weights& weights, ThreadPool
 /// what is to be trained, and the memory for it, can be known before.
 LoadReport preview_load(const Encoder& encoder, const io::Weights& weights,
                         const LoadOptions& options = {});
+
+/// Where the rows of each parameter lie, by slot.
+struct WeightSources {
+  std::vector<StackedRows> rows;
+  LoadReport report;
+};
+/// For who reads them bit by bit; all must outlive it. Without `head_seed`, so that every slot has
+/// one.
+WeightSources find_sources(const Encoder& encoder, const io::Weights& weights,
+                           const Adapter* adapter);
 
 /// Today's name of a tensor that an old conversion called gamma or beta; other names as they are.
 std::string modern_name(const std::string& name);

@@ -33,23 +33,6 @@ void store_bytes(const nn::Parameter& parameter, const PackedArray& to, const fl
   std::copy(scales.begin(), scales.end(), const_cast<float*>(table.scales) + first);
 }
 
-void store_piece(const nn::Parameter& parameter, const PackedArray& to, const float* rows,
-                 int64_t first, int64_t count) {
-  const Weight& weight = parameter.weight;
-  if (to.dtype == DType::i8) return store_bytes(parameter, to, rows, first, count);
-  if (parameter.kind == nn::ParameterKind::matrix) {
-    kernels::pack_rows(to.isa, to.dtype, rows, first, count, weight.rows, weight.width, to.data);
-    return;
-  }
-  const int64_t width = row_width(parameter);
-  if (to.dtype == DType::f32) {
-    std::copy(rows, rows + count * width, static_cast<float*>(to.data) + first * width);
-  } else {
-    std::transform(rows, rows + count * width, static_cast<bf16*>(to.data) + first * width,
-                   to_bf16);
-  }
-}
-
 void read_piece(const nn::Parameter& parameter, const ConstPackedArray& from, int64_t first,
                 int64_t count, float* rows) {
   const Weight& weight = parameter.weight;
@@ -79,6 +62,23 @@ int64_t piece_rows(const nn::Parameter& parameter, Isa isa) {
 
 }  // namespace
 
+void store_rows(const nn::Parameter& parameter, const PackedArray& to, const float* rows,
+                int64_t first, int64_t count) {
+  const Weight& weight = parameter.weight;
+  if (to.dtype == DType::i8) return store_bytes(parameter, to, rows, first, count);
+  if (parameter.kind == nn::ParameterKind::matrix) {
+    kernels::pack_rows(to.isa, to.dtype, rows, first, count, weight.rows, weight.width, to.data);
+    return;
+  }
+  const int64_t width = row_width(parameter);
+  if (to.dtype == DType::f32) {
+    std::copy(rows, rows + count * width, static_cast<float*>(to.data) + first * width);
+  } else {
+    std::transform(rows, rows + count * width, static_cast<bf16*>(to.data) + first * width,
+                   to_bf16);
+  }
+}
+
 void store_rows(const nn::Parameter& parameter, const PackedArray& to,
                 FunctionRef<void(int64_t first, int64_t count, float* out)> read) {
   const int64_t rows = row_count(parameter);
@@ -87,7 +87,7 @@ void store_rows(const nn::Parameter& parameter, const PackedArray& to,
   for (int64_t first = 0; first < rows; first += piece) {
     const int64_t count = std::min(piece, rows - first);
     read(first, count, buffer.data());
-    store_piece(parameter, to, buffer.data(), first, count);
+    store_rows(parameter, to, buffer.data(), first, count);
   }
 }
 

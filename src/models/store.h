@@ -35,6 +35,11 @@ void store_rows(const nn::Parameter& parameter, const PackedArray& to,
 void store_rows(nn::Parameters& parameters, const nn::Parameter& parameter,
                 FunctionRef<void(int64_t first, int64_t count, float* out)> read);
 
+/// Rows [first, first + count) alone, row-major fp32. Of a matrix, `first` and `count` are as
+/// kernels::pack_rows wants them.
+void store_rows(const nn::Parameter& parameter, const PackedArray& to, const float* rows,
+                int64_t first, int64_t count);
+
 /// The way back: gives rows [begin, end) of an array in order, in small pieces of row-major fp32.
 void read_rows(const nn::Parameter& parameter, const ConstPackedArray& from, int64_t begin,
                int64_t end,

@@ -40,6 +40,8 @@ class Parameters {
   Isa isa() const { return isa_; }
   /// Bytes of the arena that allocate() takes.
   size_t bytes() const;
+  /// Of one slot, laid out as its kind says.
+  size_t bytes_of(const Parameter& parameter) const;
   /// Does nothing a second time: who holds pointers keeps them.
   void allocate();
   /// Where a slot's contents go, laid out as its kind says; valid after allocate().
@@ -74,7 +76,6 @@ class Parameters {
   size_t shadow_bytes_of(const Parameter& parameter, DType dtype) const;
   Weight add(ParameterKind kind, std::vector<std::string> tensors, int64_t rows, int64_t width,
              DType dtype);
-  size_t bytes_of(const Parameter& parameter) const;
 
   Isa isa_;
   std::vector<Parameter> list_;

@@ -64,6 +64,7 @@ Value linear_int8(Tape& tape, Value x, Weight weight, Weight bias, Isa isa,
     return 2.0 * static_cast<double>(e[op.q.rows]) *
            static_cast<double>(op.weight.rows * op.weight.width);
   };
+  step.weight = weight;
   tape.plan().add(std::move(step));
   return y;
 }

@@ -1,0 +1,105 @@
+#include "base/mapped_window.h"
+
+#include <sys/mman.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <utility>
+
+#include "base/error.h"
+
+namespace hone {
+namespace {
+
+constexpr uintptr_t kPage = 4096;
+
+/// What the handler knows of a window; free where `end` is 0.
+struct Entry {
+  std::atomic<uintptr_t> begin{0};
+  std::atomic<uintptr_t> end{0};
+  std::atomic<bool> taken{false};
+  std::atomic<bool> lost{false};
+};
+std::array<Entry, 1024> entries;
+struct sigaction previous;
+
+/// Zeros in place of the pages that cannot be read. Calls nothing that a signal handler may not.
+void on_bus_error(int, siginfo_t* info, void*) {
+  const auto at = reinterpret_cast<uintptr_t>(info->si_addr);
+  for (Entry& entry : entries) {
+    const uintptr_t end = entry.end.load(std::memory_order_acquire);
+    if (at < entry.begin.load(std::memory_order_relaxed) || at >= end) continue;
+    entry.lost.store(true, std::memory_order_release);
+    const uintptr_t page = at / kPage * kPage;
+    const int kept = errno;
+    void* zeros = mmap(reinterpret_cast<void*>(page), kPage, PROT_READ,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    errno = kept;
+    if (zeros != MAP_FAILED) return;
+    break;
+  }
+  sigaction(SIGBUS, &previous, nullptr);  // not ours: it comes again, to whoever had it before
+}
+
+void install_handler() {
+  static const bool installed = [] {
+    struct sigaction action {};
+    action.sa_sigaction = on_bus_error;
+    action.sa_flags = SA_SIGINFO;
+    sigemptyset(&action.sa_mask);
+    return sigaction(SIGBUS, &action, &previous) == 0;
+  }();
+  if (!installed) fail(ErrorKind::internal, "no handler of bus errors: {}", std::strerror(errno));
+}
+
+size_t take_entry() {
+  for (size_t i = 0; i < entries.size(); ++i) {
+    if (!entries[i].taken.exchange(true)) return i;
+  }
+  fail(ErrorKind::internal, "more than {} mapped windows", entries.size());
+}
+
+}  // namespace
+
+MappedWindow::MappedWindow(const InputFile& file, uint64_t offset, size_t bytes) : bytes_(bytes) {
+  install_handler();
+  const size_t entry = take_entry();
+  void* data = mmap(nullptr, bytes, PROT_READ, MAP_SHARED | MAP_POPULATE, file.descriptor(),
+                    static_cast<off_t>(offset));
+  if (data == MAP_FAILED) {
+    const int reason = errno;
+    entries[entry].taken = false;
+    fail(ErrorKind::io, "{}: cannot map {} bytes at byte {}: {}", file.path(), bytes, offset,
+         std::strerror(reason));
+  }
+  data_ = data;
+  entry_ = entry;
+  const auto begin = reinterpret_cast<uintptr_t>(data);
+  entries[entry].lost.store(false, std::memory_order_relaxed);
+  entries[entry].begin.store(begin, std::memory_order_relaxed);
+  entries[entry].end.store(begin + (bytes + kPage - 1) / kPage * kPage, std::memory_order_release);
+}
+
+MappedWindow::~MappedWindow() {
+  if (!data_) return;
+  entries[entry_].end.store(0, std::memory_order_release);
+  munmap(data_, bytes_);
+  entries[entry_].taken = false;
+}
+
+MappedWindow::MappedWindow(MappedWindow&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), bytes_(other.bytes_), entry_(other.entry_) {}
+
+MappedWindow& MappedWindow::operator=(MappedWindow&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  std::swap(entry_, other.entry_);
+  return *this;
+}
+
+bool MappedWindow::lost() const { return data_ && entries[entry_].lost.load(); }
+
+}  // namespace hone

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/file.h"
+
+namespace hone {
+
+/// Bytes of a file mapped for reading, resident until this goes. A read error or a file that has
+/// become shorter, which would end the process by a bus error, shows as zeros and in lost(): the
+/// first window of a process installs a handler of that signal for this.
+class MappedWindow {
+ public:
+  MappedWindow() = default;
+  /// `offset` is a multiple of 4096; [offset, offset + bytes) lies in the file.
+  MappedWindow(const InputFile& file, uint64_t offset, size_t bytes);
+  ~MappedWindow();
+  MappedWindow(MappedWindow&& other) noexcept;
+  MappedWindow& operator=(MappedWindow&& other) noexcept;
+
+  const void* data() const { return data_; }
+  /// Whether some of what was read here never came from the file.
+  bool lost() const;
+
+ private:
+  void* data_ = nullptr;
+  size_t bytes_ = 0;
+  size_t entry_ = 0;  ///< in the handler's table
+};
+
+}  // namespace hone

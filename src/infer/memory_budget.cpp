@@ -1,0 +1,62 @@
+#include "infer/memory_budget.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
+#include "device/memory.h"
+
+namespace hone::infer {
+namespace {
+
+// For what is not counted: the texts and tokens of a batch, answers, the allocator's slack, pages
+// of the program that later steps touch.
+constexpr uint64_t kSlack = 3 << 20;
+
+/// What a batch of so many tokens takes.
+uint64_t batch_bytes(const StreamedWeights& weights, const Layered& layered, int64_t tokens) {
+  Extents extents;
+  extents[Axis::tokens] = tokens;
+  extents[Axis::sequences] = extents[Axis::reads] = std::min(tokens, kBudgetSequences);
+  const Value x = layered.part(0).output;
+  // Between two layers rows are moved to an array that may have to grow: the old and the new.
+  const auto grown = static_cast<uint64_t>(tokens * x.width) * dtype_size(x.dtype);
+  constexpr uint64_t kIdBytes = 128;  // of the batch's own arrays, and of a copy
+  return layered.bytes_for(extents) + grown + weights.row_bytes(tokens) +
+         static_cast<uint64_t>(tokens) * kIdBytes;
+}
+
+double megabytes(uint64_t bytes) { return static_cast<double>(bytes) / 1e6; }
+
+}  // namespace
+
+int64_t fit_budget(StreamedWeights& weights, const Layered& layered, uint64_t budget,
+                   int64_t longest, int64_t most) {
+  const std::vector<int32_t> order = layered.matrices();
+  const uint64_t fixed = resident_bytes() + kSlack + weights.fixed_bytes(order);
+  const uint64_t least =
+      std::max(peak_resident_bytes(), fixed + batch_bytes(weights, layered, longest));
+  if (budget < least) {
+    // Rounded up: the least that is named must do.
+    fail(ErrorKind::usage,
+         "--memory-budget: {:.1f} MB is too little for this model and {} tokens a text; the least "
+         "is {} MB",
+         megabytes(budget), longest, least / 1'000'000 + 1);
+  }
+  uint64_t room = budget - fixed;
+  uint64_t all = 0;
+  const std::set<int32_t> distinct(order.begin(), order.end());
+  for (const int32_t slot : distinct) all += weights.matrix_bytes(slot);
+  // Layers that are shared are read over and over: there they come before a large batch.
+  const bool shared = distinct.size() < order.size();
+  const uint64_t reserved =
+      shared && all + batch_bytes(weights, layered, longest) <= room ? all : 0;
+  int64_t tokens = std::max(longest, most);
+  while (tokens > longest && batch_bytes(weights, layered, tokens) + reserved > room) {
+    tokens = std::max(longest, tokens * 7 / 8);
+  }
+  weights.load(order, room - batch_bytes(weights, layered, tokens), tokens);
+  return tokens;
+}
+
+}  // namespace hone::infer

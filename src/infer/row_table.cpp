@@ -1,0 +1,55 @@
+#include "infer/row_table.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace hone::infer {
+namespace {
+
+constexpr size_t kPage = 4096;
+
+}  // namespace
+
+RowTable::RowTable(const nn::Parameter& parameter, size_t bytes, WeightSource& source)
+    : parameter_(parameter),
+      source_(source),
+      bytes_(bytes),
+      there_(static_cast<size_t>(parameter.weight.rows)) {
+  void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (data == MAP_FAILED) fail(ErrorKind::memory, "no room for the addresses of {} bytes", bytes);
+  data_ = data;
+  madvise(data_, bytes, MADV_NOHUGEPAGE);  // a huge page would hold hundreds of rows
+}
+
+RowTable::~RowTable() { munmap(data_, bytes_); }
+
+void RowTable::want(std::span<const int32_t> rows) {
+  for (const int32_t row : rows) {
+    const auto at = static_cast<size_t>(row);
+    if (there_[at]) continue;
+    source_.row(parameter_, row, data_);
+    there_[at] = true;
+    ++count_;
+  }
+}
+
+void RowTable::trim(size_t rows, size_t bytes) {
+  if (bytes_for(count_ + rows) <= bytes) return;
+  madvise(data_, bytes_, MADV_DONTNEED);
+  there_.assign(there_.size(), false);
+  count_ = 0;
+}
+
+size_t RowTable::bytes_for(size_t rows) const {
+  const Weight& weight = parameter_.weight;
+  const size_t row = static_cast<size_t>(weight.width) * dtype_size(weight.dtype);
+  // A row reaches into one page more than it fills; scales have pages of their own.
+  const size_t pages = (row + kPage - 2) / kPage + 1 + (weight.dtype == DType::i8 ? 1 : 0);
+  return std::min(std::min(rows, there_.size()) * pages * kPage, bytes_ + kPage);
+}
+
+}  // namespace hone::infer

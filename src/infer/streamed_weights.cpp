@@ -1,0 +1,124 @@
+#include "infer/streamed_weights.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace hone::infer {
+namespace {
+
+constexpr size_t kAlign = 64;
+constexpr uint64_t kPage = 4096;
+// Matrices that the system is asked to read while one is computed with.
+constexpr size_t kAhead = 2;
+
+size_t aligned(size_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
+
+}  // namespace
+
+StreamedWeights::StreamedWeights(const models::Encoder& encoder,
+                                 std::unique_ptr<WeightSource> source, ThreadPool& pool)
+    : parameters_(encoder.parameters()),
+      embeddings_(encoder.embeddings()),
+      source_(std::move(source)),
+      pool_(pool),
+      pointers_(parameters_.list().size(), nullptr),
+      kept_(pointers_.size(), false) {
+  for (const Weight& table : {embeddings_.word, embeddings_.position, embeddings_.type}) {
+    if (!table.present()) continue;
+    const nn::Parameter& own = parameter(table.slot);
+    tables_[table.slot] = std::make_unique<RowTable>(own, parameters_.bytes_of(own), *source_);
+    pointers_[static_cast<size_t>(table.slot)] = tables_[table.slot]->data();
+  }
+}
+
+bool StreamedWeights::is_embedding(int32_t slot) const { return tables_.contains(slot); }
+
+uint64_t StreamedWeights::matrix_bytes(int32_t slot) const {
+  return (parameters_.bytes_of(parameter(slot)) + kPage - 1) / kPage * kPage;
+}
+
+uint64_t StreamedWeights::fixed_bytes(std::span<const int32_t> order) const {
+  uint64_t small = 0;
+  for (const nn::Parameter& each : parameters_.list()) {
+    if (each.kind == nn::ParameterKind::matrix || is_embedding(each.weight.slot)) continue;
+    small += aligned(parameters_.bytes_of(each));
+  }
+  uint64_t largest = 0;
+  for (const int32_t slot : order) largest = std::max(largest, matrix_bytes(slot));
+  return small + largest + source_->scratch_bytes();
+}
+
+uint64_t StreamedWeights::row_bytes(int64_t tokens) const {
+  uint64_t bytes = 0;
+  for (const auto& [slot, table] : tables_) bytes += table->bytes_for(static_cast<size_t>(tokens));
+  return bytes;
+}
+
+void StreamedWeights::load(std::span<const int32_t> order, uint64_t room, int64_t tokens) {
+  size_t bytes = 0;
+  for (const nn::Parameter& each : parameters_.list()) {
+    if (each.kind == nn::ParameterKind::matrix || is_embedding(each.weight.slot)) continue;
+    bytes += aligned(parameters_.bytes_of(each));
+  }
+  small_ = Buffer(bytes);
+  auto* at = small_.as<std::byte>();
+  for (const nn::Parameter& each : parameters_.list()) {
+    if (each.kind == nn::ParameterKind::matrix || is_embedding(each.weight.slot)) continue;
+    pointers_[static_cast<size_t>(each.weight.slot)] = at;
+    if (each.kind == nn::ParameterKind::vector) {
+      source_->vector(each, at);
+    } else {
+      for (int64_t row = 0; row < each.weight.rows; ++row) source_->row(each, row, at);
+    }
+    at += aligned(parameters_.bytes_of(each));
+  }
+  tokens_ = tokens;
+  order_.assign(order.begin(), order.end());
+  for (const int32_t slot : order_) {
+    if (kept_[static_cast<size_t>(slot)]) continue;
+    if (matrix_bytes(slot) > room) break;
+    room -= matrix_bytes(slot);
+    kept_[static_cast<size_t>(slot)] = true;
+    ++resident_;
+  }
+}
+
+void StreamedWeights::begin(const models::Batch& batch) {
+  const auto want = [&](const Weight& table, std::span<const int32_t> rows) {
+    if (!table.present()) return;
+    RowTable& own = *tables_.at(table.slot);
+    own.trim(rows.size(), own.bytes_for(static_cast<size_t>(tokens_)));
+    own.want(rows);
+  };
+  want(embeddings_.word, batch.ids());
+  want(embeddings_.position, batch.positions());
+  want(embeddings_.type, batch.types());
+}
+
+void StreamedWeights::acquire(int32_t slot) {
+  const auto at = static_cast<size_t>(slot);
+  if (pointers_[at]) return;
+  HeldMatrix& held = held_[slot] = source_->matrix(parameter(slot), pool_);
+  pointers_[at] = held.data();
+  auto next = std::find(order_.begin(), order_.end(), slot);
+  for (size_t i = 0; i < kAhead && next != order_.end(); ++i) {
+    if (++next != order_.end() && !pointers_[static_cast<size_t>(*next)]) {
+      source_->announce(parameter(*next));
+    }
+  }
+}
+
+void StreamedWeights::release(int32_t slot) {
+  const auto at = static_cast<size_t>(slot);
+  const auto held = held_.find(slot);
+  if (held != held_.end() && held->second.window.lost()) {
+    fail(ErrorKind::io, "{}: {}: cannot be read: the file has become shorter, or its storage fails",
+         source_->path(), parameter(slot).tensors.front());
+  }
+  if (kept_[at]) return;
+  held_.erase(slot);
+  pointers_[at] = nullptr;
+}
+
+}  // namespace hone::infer

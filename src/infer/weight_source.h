@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "base/mapped_window.h"
+#include "device/memory.h"
+#include "models/encoder.h"
+#include "models/load.h"
+#include "models/packed_file.h"
+
+namespace hone::infer {
+
+/// A matrix that is there for a while: a window of a file, or memory of its own.
+struct HeldMatrix {
+  MappedWindow window = {};
+  Buffer memory = {};
+
+  const void* data() const { return window.data() ? window.data() : memory.data(); }
+};
+
+/// Where an encoder's weights come from, slot by slot.
+class WeightSource {
+ public:
+  virtual ~WeightSource() = default;
+  /// Packed, as the encoder's slot is.
+  virtual HeldMatrix matrix(const nn::Parameter& parameter, ThreadPool& pool) = 0;
+  virtual void vector(const nn::Parameter& parameter, void* out) = 0;
+  /// A row into its place in a whole table at `table`.
+  virtual void row(const nn::Parameter& parameter, int64_t row, void* table) = 0;
+  /// That this matrix is wanted soon.
+  virtual void announce(const nn::Parameter& parameter) = 0;
+  /// Error where something that was read may be of a file that has changed.
+  virtual void check() const = 0;
+  /// Memory of its own while it gives a matrix.
+  virtual size_t scratch_bytes() const = 0;
+  virtual const std::string& path() const = 0;
+};
+
+/// Of `hone convert --stream`. `file` has been checked against the encoder.
+std::unique_ptr<WeightSource> packed_source(std::unique_ptr<models::PackedFile> file);
+
+/// Of any checkpoint, packed anew each time that a matrix is wanted; all must outlive it.
+std::unique_ptr<WeightSource> checkpoint_source(const models::Encoder& encoder,
+                                                std::unique_ptr<io::Weights> weights,
+                                                std::unique_ptr<models::Adapter> adapter,
+                                                models::LoadReport& report);
+
+}  // namespace hone::infer

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace hone::kernels {
+
+/// The most bytes of one checksum().
+inline constexpr size_t kChecksumBytes = size_t{4} << 20;
+
+/// A checksum of bytes that are read on their way to a matrix product: as fast as memory gives
+/// them, the same on every machine. Sums of the 32-bit words and of those sums, by lane (Fletcher),
+/// held exactly: a change of one word, or of two in any places, never goes unseen. Against
+/// accidents, not against forgers.
+uint64_t checksum(const void* data, size_t bytes);
+
+}  // namespace hone::kernels

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mapped_window.h"
+#include "base/thread_pool.h"
+#include "models/encoder.h"
+#include "models/load.h"
+
+/// All of a model's weights in one file, in the very layout that the kernels read: what is streamed
+/// under a memory budget. Behind the weights lies an index (JSON), behind that a trailer:
+///   magic "HONEPACK", offset, size and checksum of the index, 8 bytes each, little-endian.
+/// Matrices start on a page and are checked in pieces of 1 MiB; a row of a table lies beside its
+/// checksum, and its scale where it is of bytes, so that it can be read alone.
+namespace hone::models {
+
+inline constexpr const char* kPackedName = "hone_stream.bin";
+
+/// One slot of the encoder. Everything but the checksums is what the encoder says.
+struct PackedSlot {
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+  std::vector<uint64_t> checksums;  ///< by piece; none of a table
+};
+
+class PackedFile {
+ public:
+  /// Reads the index. A file packed for other instructions than this machine's is an error that
+  /// says so.
+  explicit PackedFile(const std::string& path);
+
+  const std::string& path() const { return file_.path(); }
+  DType dtype() const { return dtype_; }
+  bool has_head() const { return has_head_; }
+  /// Error unless the file has the encoder's slots; an encoder without its head may leave that.
+  void check(const Encoder& encoder);
+
+  /// A matrix, mapped; every piece has its checksum.
+  MappedWindow map(const nn::Parameter& parameter, ThreadPool& pool) const;
+  /// A matrix or a vector, laid out as its kind says.
+  void read(const nn::Parameter& parameter, void* out) const;
+  /// A row into its place in a whole table at `table`.
+  void read_row(const nn::Parameter& parameter, int64_t row, void* table) const;
+  void will_need(const nn::Parameter& parameter) const;
+  /// Error where the file has been written to since it was opened.
+  void check_unchanged() const;
+
+ private:
+  const PackedSlot& slot(const nn::Parameter& parameter) const {
+    return slots_[static_cast<size_t>(parameter.weight.slot)];
+  }
+  void read_index();
+  void check_piece(const nn::Parameter& parameter, size_t piece, const std::byte* data) const;
+
+  InputFile file_;
+  DType dtype_ = DType::f32;
+  bool has_head_ = false;
+  Json index_;  ///< until check()
+  uint64_t weights_end_ = 0;
+  std::vector<PackedSlot> slots_;
+};
+
+/// Bytes that the file holds for a row of a table.
+size_t packed_row_bytes(const nn::Parameter& table);
+
+/// Writes an encoder's weights; gives the file's size. One slot at a time is in memory.
+uint64_t write_packed(const std::string& path, const Encoder& encoder,
+                      const WeightSources& sources);
+
+/// Fills all of the encoder's parameters.
+void load_packed(Encoder& encoder, const PackedFile& file, ThreadPool& pool);
+
+}  // namespace hone::models

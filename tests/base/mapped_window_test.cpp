@@ -1,0 +1,58 @@
+// Windows of a file: their bytes, and a file that shrinks below them.
+#include "base/mapped_window.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "base/error.h"
+
+namespace hone {
+namespace {
+
+std::string write_pages(size_t pages) {
+  const std::string path = testing::TempDir() + "mapped_window_test";
+  OutputFile file(path);
+  for (size_t i = 0; i < pages; ++i) file.write(std::string(4096, static_cast<char>('a' + i)));
+  file.commit();
+  return path;
+}
+
+char byte_at(const MappedWindow& window, size_t at) {
+  return static_cast<const volatile char*>(window.data())[at];
+}
+
+TEST(MappedWindow, HasTheBytesOfItsPlace) {
+  const InputFile file(write_pages(4));
+  const MappedWindow window(file, 4096, 5000);
+  EXPECT_EQ(byte_at(window, 0), 'b');
+  EXPECT_EQ(byte_at(window, 4999), 'c');
+  EXPECT_FALSE(window.lost());
+  MappedWindow moved;
+  moved = MappedWindow(file, 8192, 1);
+  EXPECT_EQ(byte_at(moved, 0), 'c');
+}
+
+TEST(MappedWindow, OfAFileThatShrinksIsLostNotFatal) {
+  const std::string path = write_pages(4);
+  const InputFile file(path);
+  const MappedWindow window(file, 0, 4 * 4096);
+  const MappedWindow other(file, 0, 4096);
+  EXPECT_FALSE(file.changed());
+  std::filesystem::resize_file(path, 4096);
+  EXPECT_EQ(byte_at(window, 0), 'a');
+  EXPECT_FALSE(window.lost());
+  EXPECT_EQ(byte_at(window, 3 * 4096), 0);
+  EXPECT_TRUE(window.lost());
+  EXPECT_FALSE(other.lost());
+  EXPECT_TRUE(file.changed());
+}
+
+TEST(MappedWindow, ManyComeAndGo) {
+  const InputFile file(write_pages(1));
+  for (int i = 0; i < 5000; ++i) EXPECT_EQ(byte_at(MappedWindow(file, 0, 4096), 7), 'a');
+}
+
+}  // namespace
+}  // namespace hone

@@ -1,0 +1,260 @@
+// Weights that come and go give the bits of weights that stay.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "infer/memory_budget.h"
+#include "infer/session.h"
+#include "models/convert.h"
+
+namespace hone::infer {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kModels = HONE_TEST_DIR "/../models/goldens/";
+
+/// A folder of its own, gone at the end.
+class Packed {
+ public:
+  Packed(const std::string& model, DType dtype, std::vector<std::string> kept = {})
+      : path_(testing::TempDir() + "streamed_" + std::to_string(::getpid())) {
+    fs::remove_all(path_);
+    models::ConvertOptions options;
+    options.dtype = dtype;
+    options.kept = std::move(kept);
+    options.stream = true;
+    models::convert_folder(kModels + model, path_, options);
+  }
+  ~Packed() { fs::remove_all(path_); }
+  const std::string& path() const { return path_; }
+  std::string file() const { return path_ + "/" + models::kPackedName; }
+
+ private:
+  std::string path_;
+};
+
+/// Sequences of 1 to 9 tokens.
+models::Batch make_batch(const models::EncoderConfig& config) {
+  models::Batch batch(config);
+  for (int32_t length = 1; length <= 9; ++length) {
+    std::vector<int32_t> ids;
+    for (int32_t i = 0; i < length; ++i) {
+      ids.push_back(3 + (7 * length + 5 * i) % (static_cast<int32_t>(config.vocab_size) - 3));
+    }
+    batch.add(ids);
+  }
+  return batch;
+}
+
+std::vector<float> rows_of(const float* rows, const models::Batch& batch, int64_t width) {
+  return {rows, rows + batch.sequences() * width};
+}
+
+std::vector<float> run(Layered& layered, const models::Batch& batch) {
+  std::vector<float> rows;
+  Layered::Hooks hooks;
+  hooks.finish = [&](int64_t, std::span<const float> row) {
+    rows.insert(rows.end(), row.begin(), row.end());
+  };
+  layered.run(batch, hooks);
+  return rows;
+}
+
+struct Case {
+  const char* model;
+  DType dtype;
+};
+
+class Streamed : public testing::TestWithParam<Case> {
+ protected:
+  /// Of a source, with room for `resident` bytes of matrices, twice.
+  void expect_bits(Session& session, std::unique_ptr<WeightSource> source, uint64_t room) {
+    const models::Batch batch = make_batch(session.config());
+    const std::vector<float> whole = rows_of(session.forward(batch), batch, session.output_width());
+    StreamedWeights weights(session.encoder(), std::move(source), session.pool());
+    Layered layered(session.encoder(), {}, weights, session.pool());
+    weights.load(layered.matrices(), room, batch.tokens());
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(run(layered, batch), whole) << i;
+    if (room > 0) return;
+    for (const int32_t slot : layered.matrices()) {
+      EXPECT_EQ(weights.pointers()[static_cast<size_t>(slot)], nullptr) << slot;
+    }
+  }
+};
+
+TEST_P(Streamed, FromAPackedFileHasTheBitsOfTheWhole) {
+  const auto& [name, dtype] = GetParam();
+  const Packed packed(name, dtype);
+  Session session(kModels + name, {.dtype = dtype, .threads = 2});
+  for (const uint64_t room : {uint64_t{0}, uint64_t{40'000}, uint64_t{1} << 30}) {
+    auto file = std::make_unique<models::PackedFile>(packed.file());
+    file->check(session.encoder());
+    expect_bits(session, packed_source(std::move(file)), room);
+  }
+}
+
+TEST_P(Streamed, FromACheckpointHasTheBitsOfTheWhole) {
+  const auto& [name, dtype] = GetParam();
+  Session session(kModels + name, {.dtype = dtype, .threads = 2});
+  models::LoadReport report;
+  for (const uint64_t room : {uint64_t{0}, uint64_t{40'000}}) {
+    expect_bits(session,
+                checkpoint_source(session.encoder(), io::Weights::open(session.folder().path),
+                                  nullptr, report),
+                room);
+  }
+}
+
+TEST_P(Streamed, APackedFolderAnswersWithAndWithoutABudget) {
+  const auto& [name, dtype] = GetParam();
+  const Packed packed(name, dtype);
+  Session plain(kModels + name, {.dtype = dtype, .threads = 2});
+  const models::Batch batch = make_batch(plain.config());
+  const std::vector<float> wanted = rows_of(plain.forward(batch), batch, plain.output_width());
+  for (const uint64_t budget : {uint64_t{0}, uint64_t{4} << 30}) {
+    SessionOptions options;
+    options.threads = 2;
+    options.memory_budget = budget;
+    Session session(packed.path(), options);
+    EXPECT_EQ(session.encoder().dtype(), dtype);
+    EXPECT_EQ(rows_of(session.forward(batch), batch, session.output_width()), wanted) << budget;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Models, Streamed,
+    testing::Values(Case{"bert-words", DType::f32}, Case{"bert-words", DType::bf16},
+                    Case{"bert-words", DType::i8}, Case{"roberta-regression", DType::f32},
+                    Case{"roberta-regression", DType::i8}, Case{"albert-groups", DType::f32},
+                    Case{"albert-groups", DType::bf16}, Case{"albert-groups", DType::i8}),
+    [](const auto& test) {
+      std::string text = test.param.model;
+      std::replace(text.begin(), text.end(), '-', '_');
+      return text + "_" + std::string(dtype_name(test.param.dtype));
+    });
+
+TEST(StreamedWeights, ATooSmallBudgetNamesTheLeastWhichDoes) {
+  SessionOptions options;
+  options.threads = 1;
+  options.memory_budget = 1'000'000;
+  try {
+    const Session session(kModels + "bert-words", options);
+    FAIL() << "a budget of 1 MB was taken";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::usage);
+    EXPECT_NE(std::string(error.what()).find("the least is "), std::string::npos) << error.what();
+  }
+}
+
+/// A file that does not say what it said is an error, or is not looked at.
+void expect_error_or(const std::string& folder, const models::Batch& batch,
+                     const std::vector<float>& wanted, size_t& errors) {
+  for (const uint64_t budget : {uint64_t{0}, uint64_t{4} << 30}) {
+    SessionOptions options;
+    options.threads = 1;
+    options.memory_budget = budget;
+    try {
+      Session session(folder, options);
+      EXPECT_EQ(rows_of(session.forward(batch), batch, session.output_width()), wanted);
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find(models::kPackedName), std::string::npos)
+          << error.what();
+      ++errors;
+    }
+  }
+}
+
+std::string bytes_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void write_bytes(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+TEST(PackedFile, CutAnywhereIsRefused) {
+  const Packed packed("bert-words", DType::i8);
+  const std::string whole = bytes_of(packed.file());
+  Session session(packed.path(), {.threads = 1});
+  const models::Batch batch = make_batch(session.config());
+  size_t errors = 0;
+  size_t cuts = 0;
+  for (size_t size = 0; size < whole.size(); size += whole.size() / 40 + 1, ++cuts) {
+    write_bytes(packed.file(), whole.substr(0, size));
+    expect_error_or(packed.path(), batch, {}, errors);
+  }
+  for (const size_t less : {1, 8, 31, 32, 33, 100}) {
+    write_bytes(packed.file(), whole.substr(0, whole.size() - less));
+    expect_error_or(packed.path(), batch, {}, errors);
+    ++cuts;
+  }
+  EXPECT_EQ(errors, 2 * cuts);
+}
+
+TEST(PackedFile, AChangedByteIsAnErrorOrChangesNothing) {
+  for (const DType dtype : {DType::f32, DType::i8}) {
+    const Packed packed("bert-words", dtype);
+    const std::string whole = bytes_of(packed.file());
+    Session session(packed.path(), {.threads = 1});
+    const models::Batch batch = make_batch(session.config());
+    const std::vector<float> wanted =
+        rows_of(session.forward(batch), batch, session.output_width());
+    size_t errors = 0;
+    for (size_t i = 0; i < 150; ++i) {
+      // Half of them in the index and the trailer.
+      const size_t tail = std::min<size_t>(whole.size(), 8000);
+      const size_t at =
+          i % 2 ? (i * 7919 * 131) % whole.size() : whole.size() - 1 - (i * 53) % tail;
+      std::string spoilt = whole;
+      spoilt[at] = static_cast<char>(spoilt[at] ^ (1 << (i % 8)));
+      write_bytes(packed.file(), spoilt);
+      expect_error_or(packed.path(), batch, wanted, errors);
+    }
+    EXPECT_GT(errors, 150u);
+  }
+}
+
+class Spoilt : public testing::TestWithParam<bool> {};
+
+TEST_P(Spoilt, WhileItStreamsIsAnErrorOfTheFile) {
+  const Packed packed("bert-words", DType::f32);
+  Session session(packed.path(), {.threads = 2});
+  auto file = std::make_unique<models::PackedFile>(packed.file());
+  file->check(session.encoder());
+  const models::Batch batch = make_batch(session.config());
+  StreamedWeights weights(session.encoder(), packed_source(std::move(file)), session.pool());
+  Layered layered(session.encoder(), {}, weights, session.pool());
+  weights.load(layered.matrices(), 0, batch.tokens());
+  run(layered, batch);
+  const size_t size = fs::file_size(packed.file());
+  Layered::Hooks hooks;
+  hooks.enter = [&](size_t part) {
+    if (part != 1) return;
+    if (GetParam()) {
+      fs::resize_file(packed.file(), 4096);
+    } else {
+      std::fstream out(packed.file(), std::ios::binary | std::ios::in | std::ios::out);
+      out.write(std::string(size, 'x').data(), static_cast<std::streamsize>(size));
+    }
+  };
+  hooks.finish = [](int64_t, std::span<const float>) { ADD_FAILURE() << "answered"; };
+  try {
+    layered.run(batch, hooks);
+    FAIL() << "not seen";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::io);
+    EXPECT_NE(std::string(error.what()).find(packed.file()), std::string::npos) << error.what();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(CutOrWritten, Spoilt, testing::Bool());
+
+}  // namespace
+}  // namespace hone::infer
