@@ -127,8 +127,6 @@ void TrainOptions::declare_advanced(Arguments& arguments) {
   arguments.integer("--max_train_samples", 1, kMost, options_.data.max_train_samples,
                     "default: all");
   arguments.integer("--max_eval_samples", 1, kMost, options_.data.max_eval_samples, "default: all");
-  arguments.integer("--max_predict_samples", 1, kMost, options_.data.max_predict_samples,
-                    "default: all");
   arguments.real("--label_noise", 0, 1, options_.data.label_noise, "of the built-in reviews");
   arguments.integer("--per_device_eval_batch_size", 1, 1 << 20, batch.eval,
                     "accepted; changes no result");

@@ -132,14 +132,18 @@ void write_checkpoint(const std::string& folder, const Training& training,
   OutputFolder out(folder);
   training.model.save(out.partial());
   write_moments(out.partial(), training);
-  Json state = to_json(training.state);
-  state["optimizer_steps"] = training.optimizer.steps();
-  write_json(out.partial() + kState, state);
+  write_state(out.partial(), training);
   Json run = Json::object();
   for (const auto& [name, value] : fingerprint) run[name] = value;
   write_json(out.partial() + kManifest,
              {{"format", kFormat}, {"run", run}, {"files", hash_files(out.partial())}});
   out.commit();
+}
+
+void write_state(const std::string& folder, const Training& training) {
+  Json state = to_json(training.state);
+  state["optimizer_steps"] = training.optimizer.steps();
+  write_json(folder + kState, state);
 }
 
 void verify_checkpoint(const std::string& folder) {

@@ -23,6 +23,9 @@ struct Training {
 void write_checkpoint(const std::string& folder, const Training& training,
                       const Fingerprint& fingerprint);
 
+/// Writes trainer_state.json of `folder` alone, as it goes along with a final model.
+void write_state(const std::string& folder, const Training& training);
+
 /// Fails, naming the file, unless every file of the checkpoint is as it was written.
 void verify_checkpoint(const std::string& folder);
 

@@ -199,6 +199,7 @@ void Loop::train() {
   summary.best = state_.best;
   summary.best_step = state_.best_step;
   if (summary.interrupted) return;
+  write_state(parts_.options.output, {parts_.model, optimizer_, state_});
   record({state_.step,
           epoch(),
           {{"train_loss", summary.train_loss},

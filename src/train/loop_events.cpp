@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "train/loop.h"
 
 namespace hone::train {
@@ -112,7 +113,12 @@ void Loop::save() {
 void Loop::load_best() {
   if (!parts_.options.stopping.load_best || !state_.best || state_.best_step == state_.step) return;
   const StageTimer timer(parts_.summary.stages, Stage::checkpoint);
-  parts_.model.restore(checkpoint_path(parts_.options.output, state_.best_step), parts_.pool);
+  const std::string best = checkpoint_path(parts_.options.output, state_.best_step);
+  if (!folder_exists(best)) {  // a run that was taken up from another folder
+    parts_.observer.warn(best + " is not there: the final model is the last one, not the best");
+    return;
+  }
+  parts_.model.restore(best, parts_.pool);
 }
 
 void Loop::show_progress(double rate) {

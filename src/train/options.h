@@ -27,7 +27,6 @@ struct DataOptions {
   std::string test_file;
   int64_t max_train_samples = -1;  ///< -1: all
   int64_t max_eval_samples = -1;
-  int64_t max_predict_samples = -1;
   double label_noise = 0;  ///< of the built-in reviews
 };
 

@@ -164,6 +164,10 @@ class Run {
   void open() {
     const StageTimer timer(summary_.stages, Stage::loading);
     corpus_.emplace(open_corpus(options_));
+    const bool needs_evaluation = options_.stopping.load_best || options_.stopping.patience > 0;
+    if (options_.train && needs_evaluation && corpus_->evaluations.empty()) {
+      fail(ErrorKind::usage, "--validation_file: missing; the best model is found by it");
+    }
     model_.emplace(options_, *corpus_);
     if (options_.train) {
       loss_ = loss_for(options_, *corpus_);

@@ -56,9 +56,9 @@ TEST(Train, WritesWhatTrainerWrites) {
   const Json result = done.objects().at(0);
   EXPECT_EQ(result.at("train_steps"), 20);
   EXPECT_TRUE(result.contains("eval_accuracy"));
-  for (const char* name :
-       {"model.safetensors", "config.json", "tokenizer.json", "all_results.json",
-        "train_results.json", "eval_results.json", "predict_results.jsonl", "log.jsonl"}) {
+  for (const char* name : {"model.safetensors", "config.json", "tokenizer.json", "all_results.json",
+                           "trainer_state.json", "train_results.json", "eval_results.json",
+                           "predict_results.jsonl", "log.jsonl"}) {
     EXPECT_TRUE(file_exists(scratch / "out/" + name)) << name;
   }
   EXPECT_TRUE(file_exists(scratch / "out/checkpoint-20/trainer_state.json"));

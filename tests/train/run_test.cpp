@@ -165,6 +165,10 @@ TEST_F(Run, ComplainsOfMistakes) {
   mistake = options("c");
   mistake.stopping.load_best = true;
   EXPECT_NE(said(mistake).find("--save_strategy"), std::string::npos);
+  mistake = options("own");
+  mistake.data.train_file = write("both.csv", "text,label\na film,good\na plot,bad\n");
+  mistake.stopping.patience = 1;
+  EXPECT_NE(said(mistake).find("--validation_file"), std::string::npos);
   mistake = options("d");
   mistake.stopping.metric = "beauty";
   EXPECT_NE(said(mistake).find("'beauty'"), std::string::npos);
