@@ -7,9 +7,9 @@
 
 namespace hone {
 
-/// Bytes of a file mapped for reading, resident until this goes. A read error or a file that has
-/// become shorter, which would end the process by a bus error, shows as zeros and in lost(): the
-/// first window of a process installs a handler of that signal for this.
+/// Bytes of a file mapped for reading, resident from the first read until this goes. A read error
+/// or a file that has become shorter, which would end the process by a bus error, shows as zeros
+/// and in lost(): the first window of a process installs a handler of that signal for this.
 class MappedWindow {
  public:
   MappedWindow() = default;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
 #include "base/error.h"
 
 namespace hone::infer {
@@ -11,6 +12,9 @@ constexpr size_t kAlign = 64;
 constexpr uint64_t kPage = 4096;
 // Matrices that the system is asked to read while one is computed with.
 constexpr size_t kAhead = 2;
+// A matrix that came slower than this was not in the page cache: only then is asking worth its
+// cost (0.1 ms each).
+constexpr double kWarmBytesPerSecond = 4e9;
 
 size_t aligned(size_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 
@@ -99,8 +103,14 @@ void StreamedWeights::begin(const models::Batch& batch) {
 void StreamedWeights::acquire(int32_t slot) {
   const auto at = static_cast<size_t>(slot);
   if (pointers_[at]) return;
+  const Stopwatch watch;
   HeldMatrix& held = held_[slot] = source_->matrix(parameter(slot), pool_);
   pointers_[at] = held.data();
+  const bool cold = watch.seconds() * kWarmBytesPerSecond > static_cast<double>(matrix_bytes(slot));
+  if (cold) announce_after(slot);
+}
+
+void StreamedWeights::announce_after(int32_t slot) {
   auto next = std::find(order_.begin(), order_.end(), slot);
   for (size_t i = 0; i < kAhead && next != order_.end(); ++i) {
     if (++next != order_.end() && !pointers_[static_cast<size_t>(*next)]) {

@@ -53,6 +53,7 @@ class StreamedWeights {
     return parameters_.list()[static_cast<size_t>(slot)];
   }
   bool is_embedding(int32_t slot) const;
+  void announce_after(int32_t slot);
 
   const nn::Parameters& parameters_;
   const ops::EmbeddingWeights embeddings_;

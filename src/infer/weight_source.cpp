@@ -66,7 +66,11 @@ class CheckpointSource : public WeightSource {
                        row, 1);
   }
   void announce(const nn::Parameter&) override {}
-  void check() const override {}
+  void check() const override {
+    const std::string changed = weights_->changed();
+    if (changed.empty()) return;
+    fail(ErrorKind::io, "{}: was written to while it was read", changed);
+  }
   size_t scratch_bytes() const override { return 4 * kPieceFloats * sizeof(float); }
   const std::string& path() const override { return weights_->path(); }
 

@@ -167,4 +167,11 @@ void Weights::read(const TensorInfo& tensor, int64_t first, int64_t count, float
   }
 }
 
+std::string Weights::changed() const {
+  for (const InputFile& file : files_) {
+    if (file.changed()) return file.path();
+  }
+  return "";
+}
+
 }  // namespace hone::io

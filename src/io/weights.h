@@ -52,6 +52,8 @@ class Weights {
 
   /// The path of the file that holds the tensor, for messages.
   const std::string& file_of(const TensorInfo& tensor) const;
+  /// The path of a file that has been written to since it was opened; empty: none has.
+  std::string changed() const;
   /// What was opened: the file, or the index of the shards.
   const std::string& path() const { return path_; }
   /// safetensors' `__metadata__` (the first shard's); empty for other containers.

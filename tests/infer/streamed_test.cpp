@@ -254,6 +254,28 @@ TEST_P(Spoilt, WhileItStreamsIsAnErrorOfTheFile) {
   }
 }
 
+TEST(CheckpointSource, WrittenToWhileItStreamsIsAnErrorOfTheFile) {
+  const std::string folder = testing::TempDir() + "checkpoint_" + std::to_string(::getpid());
+  fs::remove_all(folder);
+  fs::copy(kModels + "bert-words", folder, fs::copy_options::recursive);
+  SessionOptions options;
+  options.threads = 1;
+  options.memory_budget = uint64_t{4} << 30;
+  Session session(folder, options);
+  const models::Batch batch = make_batch(session.config());
+  session.forward(batch);
+  const std::string file = folder + "/model.safetensors";
+  write_bytes(file, bytes_of(file));
+  try {
+    session.forward(batch);
+    ADD_FAILURE() << "not seen";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::io);
+    EXPECT_NE(std::string(error.what()).find(file), std::string::npos) << error.what();
+  }
+  fs::remove_all(folder);
+}
+
 INSTANTIATE_TEST_SUITE_P(CutOrWritten, Spoilt, testing::Bool());
 
 }  // namespace
