@@ -28,9 +28,9 @@ void SumBlocks(const uint8_t* data, size_t blocks, uint64_t* sums) {
   for (size_t lane = 0; lane < kLanesOfBlock; lane += kLanes) {
     auto low = hn::Zero(d), low_sums = hn::Zero(d);
     auto high = hn::Zero(d), high_sums = hn::Zero(d);
-    const auto* at = reinterpret_cast<const uint64_t*>(data) + lane;
-    for (size_t i = 0; i < blocks; ++i, at += kLanesOfBlock) {
-      const auto words = hn::LoadU(d, at);
+    const auto* from = reinterpret_cast<const uint64_t*>(data);
+    for (size_t i = 0; i < blocks; ++i) {
+      const auto words = hn::LoadU(d, from + i * kLanesOfBlock + lane);
       low = hn::Add(low, hn::And(words, mask));
       high = hn::Add(high, hn::ShiftRight<32>(words));
       low_sums = hn::Add(low_sums, low);
