@@ -30,6 +30,7 @@ std::string partial_name(const std::string& path) {
 /// The partial files and folders that this process has now.
 class Partials {
  public:
+  /// Before it is there: a name without a file does no harm, a file without a name stays.
   void add(const std::string& name) {
     const std::lock_guard lock(mutex_);
     names_.insert(name);
@@ -38,10 +39,11 @@ class Partials {
     const std::lock_guard lock(mutex_);
     names_.erase(name);
   }
-  void remove_all() {
-    const std::lock_guard lock(mutex_);
+  void remove_all(bool for_good) {
+    std::unique_lock lock(mutex_);
     std::error_code ignored;
     for (const std::string& name : names_) fs::remove_all(name, ignored);
+    if (for_good) lock.release();  // who adds now waits for the end
   }
 
  private:
@@ -134,9 +136,13 @@ bool folder_exists(const std::string& path) {
 }
 
 OutputFile::OutputFile(const std::string& path) : path_(path), partial_(partial_name(path)) {
-  fd_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (fd_ < 0) fail(ErrorKind::usage, "{}: cannot create: {}", path, reason());
   partials().add(partial_);
+  fd_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (fd_ < 0) {
+    const std::string why = reason();
+    partials().drop(partial_);
+    fail(ErrorKind::usage, "{}: cannot create: {}", path, why);
+  }
   buffer_.reserve(kBuffer);
 }
 
@@ -189,10 +195,11 @@ OutputFolder::OutputFolder(const std::string& path) : path_(path) {
     fail(ErrorKind::usage, "{}: exists and is not an empty folder", path_);
   }
   fs::remove_all(partial_, error);
+  partials().add(partial_);
   if (!fs::create_directories(partial_, error) || error) {
+    partials().drop(partial_);
     fail(ErrorKind::usage, "{}: cannot create: {}", path_, error.message());
   }
-  partials().add(partial_);
 }
 
 OutputFolder::~OutputFolder() {
@@ -210,6 +217,6 @@ void OutputFolder::commit() {
   sync_folder_of(path_);
 }
 
-void remove_partial_output() { partials().remove_all(); }
+void remove_partial_output(bool for_good) { partials().remove_all(for_good); }
 
 }  // namespace hone

@@ -87,7 +87,8 @@ class OutputFolder {
 };
 
 /// Removes what every OutputFile and OutputFolder of this process has written and not committed;
-/// for a process that ends without unwinding.
-void remove_partial_output();
+/// for a process that ends without unwinding. `for_good`: none can be begun from now on, so that
+/// nothing appears between this and the end.
+void remove_partial_output(bool for_good = false);
 
 }  // namespace hone

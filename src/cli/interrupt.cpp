@@ -62,7 +62,7 @@ void Interruptible::wait_for_signal() const {
   while (graceful && !requested_stop.exchange(true)) {
     if (::sigwait(&set, &signal) != 0 || done_) return;
   }
-  remove_partial_output();
+  remove_partial_output(true);
   constexpr int kSignalled = 128;
   static_assert(kSignalled + SIGINT == kInterrupted);
   ::_exit(kSignalled + signal);

@@ -1,5 +1,6 @@
 // Endless input, readers that go away, interruptions, full disks.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 
 #include <chrono>
 #include <csignal>
@@ -74,6 +75,8 @@ TEST_P(Endless, IsInterruptedWith130AndLeavesNothing) {
   }
   ASSERT_FALSE(scratch.entries().empty());
   program.signal(SIGINT);
+  siginfo_t ended{};  // before the input ends, which would be an end of its own
+  ::waitid(P_PID, static_cast<id_t>(program.process()), &ended, WEXITED | WNOWAIT);
   const Finished done = program.finish();
   EXPECT_EQ(done.code, 130);
   EXPECT_EQ(scratch.entries(), Words{});
