@@ -177,6 +177,7 @@ TEST(Train, KilledAgainAndAgainLosesNothing) {
   const Scratch scratch;
   ASSERT_EQ(hone(small_run(scratch / "straight")).code, 0);
   const std::string output = scratch / "killed";
+  fs::create_directories(output);  // one that is killed early has not made it
   constexpr int kKills = 12;
   for (int i = 0; i < kKills; ++i) {
     Program program(small_run(output, {"--resume_from_checkpoint", "last"}));
