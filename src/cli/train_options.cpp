@@ -168,7 +168,7 @@ void TrainOptions::declare_advanced(Arguments& arguments) {
 void TrainOptions::resolve_recipe() {
   const bool scratch = options_.model.model.empty();
   const bool built_in = scratch && options_.model.config.empty();
-  options_.learning_rate = learning_rate_ > 0 ? learning_rate_ : scratch ? 3e-4 : 5e-5;
+  options_.learning_rate = learning_rate_ >= 0 ? learning_rate_ : scratch ? 3e-4 : 5e-5;
   options_.batch.train = batch_size_ > 0 ? batch_size_ : scratch ? 32 : 8;
   options_.epochs = epochs_ > 0 ? epochs_ : built_in ? 4 : 3;
   if (built_in && options_.warmup_steps == 0 && options_.warmup_ratio == 0) {

@@ -33,7 +33,7 @@ class TrainOptions {
   int64_t seed_ = 42;
   std::string seeds_text_;
   std::vector<uint64_t> seeds_;
-  double learning_rate_ = 0, epochs_ = 0;  ///< 0: by what is trained
+  double learning_rate_ = -1, epochs_ = 0;  ///< not given: by what is trained
   int64_t batch_size_ = 0;
   double label_smoothing_ = 0;
   std::string class_weights_, positive_weights_;

@@ -172,23 +172,22 @@ void Loop::train() {
   loading.begin = state_.position;
   loading.end_epoch = course_.epochs;
   loader_ = std::make_unique<data::Loader>(parts_.data.training->store, parts_.sampler, loading);
-  peak_flops_ = 1e9 * kernels::measured_peak(parts_.model.encoder().parameters().isa(), DType::f32,
+  // fp16 is emulated: its products run in fp32.
+  const DType products = scaled() ? DType::f32 : parts_.options.step.dtype;
+  peak_flops_ = 1e9 * kernels::measured_peak(parts_.model.encoder().parameters().isa(), products,
                                              parts_.pool);
   Summary& summary = parts_.summary;
   rates_ = {};
   rates_.aside = summary.stages[Stage::evaluation] + summary.stages[Stage::checkpoint];
-  while (state_.step < course_.steps && load_group()) {
+  while (state_.step < course_.steps && !out_of_patience() && load_group()) {
     step();
     if (parts_.observer.stop_requested()) {
       summary.interrupted = true;
       if (summary.last_checkpoint != checkpoint_path(parts_.options.output, state_.step)) save();
       break;
     }
-    if (out_of_patience()) {
-      summary.stopped_early = true;
-      break;
-    }
   }
+  summary.stopped_early = !summary.interrupted && out_of_patience();
   summary.train_seconds = watch.seconds();
   summary.waiting_share = loader_->waiting_seconds() / std::max(summary.train_seconds, 1e-9);
   summary.steps = state_.step;

@@ -43,7 +43,8 @@ void check(const Options& options) {
 /// Old results are never mixed with new ones, and never lost unasked.
 void prepare_output(const Options& options) {
   const std::vector<std::string> old = list_checkpoints(options.output);
-  const bool used = !old.empty() || file_exists(options.output + "/model.safetensors");
+  const bool used = !old.empty() || file_exists(options.output + "/model.safetensors") ||
+                    file_exists(options.output + "/adapter_model.safetensors");
   if (!options.train || !used || !options.resume.empty()) return;
   if (!options.overwrite) {
     fail(ErrorKind::usage,
@@ -109,6 +110,7 @@ Fingerprint fingerprint_of(const Options& options, const Trainee& model, const D
                            const Course& course, int threads) {
   const models::EncoderConfig& config = model.config();
   const auto& lora = model.encoder().lora();
+  const optim::OptimizerOptions& optimizer = options.optimizer;
   return {{"model", fmt::format("{} {} layers {} hidden {} words", config.model_type, config.layers,
                                 config.hidden_size, config.vocab_size)},
           {"adapter", lora ? fmt::format("rank {} alpha {} on {}", lora->rank, lora->alpha,
@@ -126,6 +128,12 @@ Fingerprint fingerprint_of(const Options& options, const Trainee& model, const D
           {"learning rate", fmt::format("{}", options.learning_rate)},
           {"warm-up", std::to_string(course.schedule.warmup)},
           {"weight decay", fmt::format("{}", options.optimizer.weight_decay)},
+          {"order of samples", options.batch.group_by_length ? "by length" : "shuffled"},
+          {"schedule", std::to_string(static_cast<int>(course.schedule.kind))},
+          {"optimiser", fmt::format("{} {} {} {} {} {}", static_cast<int>(optimizer.kind),
+                                    optimizer.beta1, optimizer.beta2, optimizer.eps,
+                                    optimizer.momentum, optimizer.max_grad_norm)},
+          {"label smoothing", fmt::format("{}", options.label_smoothing)},
           {"thread count", std::to_string(threads)}};
 }
 
