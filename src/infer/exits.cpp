@@ -6,6 +6,11 @@
 #include "base/clock.h"
 
 namespace hone::infer {
+namespace {
+
+constexpr models::OutputOptions kWithExits = {.exits = true};
+
+}  // namespace
 
 double entropy(std::span<const float> logits) {
   const double largest = *std::max_element(logits.begin(), logits.end());
@@ -44,14 +49,14 @@ ExitPass::ExitPass(const models::Encoder& encoder, const models::ExitSettings& s
     : settings_(settings),
       problem_(encoder.config().problem),
       labels_(encoder.config().labels.size()),
-      layered_(encoder, {}, encoder.parameters().pointers(), pool) {}
+      layered_(encoder, kWithExits, encoder.parameters().pointers(), pool) {}
 
 ExitPass::ExitPass(const models::Encoder& encoder, const models::ExitSettings& settings,
                    StreamedWeights& weights, ThreadPool& pool)
     : settings_(settings),
       problem_(encoder.config().problem),
       labels_(encoder.config().labels.size()),
-      layered_(encoder, {}, weights, pool) {}
+      layered_(encoder, kWithExits, weights, pool) {}
 
 std::vector<ExitAnswer> ExitPass::run(const models::Batch& batch, double deadline) {
   std::vector<ExitAnswer> answers(static_cast<size_t>(batch.sequences()));

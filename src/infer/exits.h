@@ -48,6 +48,8 @@ class ExitPass {
            StreamedWeights& weights, ThreadPool& pool);
 
   const models::ExitSettings& settings() const { return settings_; }
+  /// What it runs; without hooks, all layers.
+  Layered& layered() { return layered_; }
   void set(const models::ExitSettings& settings) { settings_ = settings; }
 
   /// `deadline` in seconds from now: 0 is none. Every sequence leaves at the last layer after which

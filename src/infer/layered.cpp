@@ -108,7 +108,6 @@ void Layered::run(const models::Batch& given, const Hooks& hooks) {
   std::vector<bool> leave;
   if (streamed_) streamed_->begin(batch);
   for (size_t i = 0; i < parts_.size() && !sequences_.empty(); ++i) {
-    if (hooks.enter) hooks.enter(i);
     run_part(i, batch);
     const models::LayerForward& part = parts_[i];
     if (i + 1 == parts_.size()) break;

@@ -20,9 +20,6 @@ class Layered {
  public:
   /// Hears of a pass. All are optional.
   struct Hooks {
-    /// Part 0 is the embeddings, part i the i-th layer: its weights must be there until the next
-    /// call.
-    std::function<void(size_t part)> enter;
     /// After a layer with an exit (counted from 1): `logits` has a row for each of `sequences`, the
     /// ones that are left, by their place in the batch. Sets `leave` for those that are done; it
     /// comes all false, one a sequence.

@@ -43,14 +43,15 @@ int64_t fit_budget(StreamedWeights& weights, const Layered& layered, uint64_t bu
          "is {} MB",
          megabytes(budget), longest, least / 1'000'000 + 1);
   }
-  uint64_t room = budget - fixed;
-  uint64_t all = 0;
-  const std::set<int32_t> distinct(order.begin(), order.end());
-  for (const int32_t slot : distinct) all += weights.matrix_bytes(slot);
-  // Layers that are shared are read over and over: there they come before a large batch.
-  const bool shared = distinct.size() < order.size();
+  const uint64_t room = budget - fixed;
+  // Matrices of a shared layer, or of a pooler that all exits share, are read over and over: they
+  // come before a large batch.
+  uint64_t repeated = 0;
+  for (const int32_t slot : std::set<int32_t>(order.begin(), order.end())) {
+    if (std::count(order.begin(), order.end(), slot) > 1) repeated += weights.matrix_bytes(slot);
+  }
   const uint64_t reserved =
-      shared && all + batch_bytes(weights, layered, longest) <= room ? all : 0;
+      repeated + batch_bytes(weights, layered, longest) <= room ? repeated : 0;
   int64_t tokens = std::max(longest, most);
   while (tokens > longest && batch_bytes(weights, layered, tokens) + reserved > room) {
     tokens = std::max(longest, tokens * 7 / 8);

@@ -4,11 +4,10 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "device/cpu_info.h"
 #include "infer/memory_budget.h"
 #include "io/folder.h"
-#include "io/weights.h"
+#include "models/stored_weights.h"
 
 namespace hone::infer {
 namespace {
@@ -68,46 +67,33 @@ Session::Session(const std::string& model, const SessionOptions& options)
   if (options.kept) folder_.config.quantization.kept = *options.kept;
   open_weights(options);
   open_exits(options);
+  if (streamed_) fit_to(options);
 }
 
 void Session::open_weights(const SessionOptions& options) {
   const bool head = options.output == models::Output::logits;
-  const std::string packed = folder_.path + "/" + models::kPackedName;
-  std::unique_ptr<models::PackedFile> file;
-  std::unique_ptr<io::Weights> weights;
-  DType dtype = folder_.config.quantization.stored ? DType::i8 : DType::f32;
-  if (file_exists(packed)) {
-    file = std::make_unique<models::PackedFile>(packed);
-    dtype = file->dtype();
-    if (options.dtype && *options.dtype != dtype) {
-      fail(ErrorKind::usage, "{}: holds {}; --dtype asks for {}", packed, dtype_name(dtype),
-           dtype_name(*options.dtype));
-    }
-  } else {
-    weights = io::Weights::open(folder_.path);
-    dtype = options.dtype.value_or(dtype);
-  }
+  models::StoredWeights stored = models::open_stored(folder_);
+  const DType dtype = stored.dtype(folder_.config, options.dtype);
   encoder_ = std::make_unique<models::Encoder>(folder_.config, dtype, chosen_isa(), head);
-  auto adapter = models::open_adapter(folder_);
-  const bool has_head = file
-                            ? file->has_head()
-                            : models::has_head_weights(encoder_->family(), *weights, adapter.get());
-  if (head && !has_head) {
+  if (head && !stored.has_head(encoder_->family())) {
     fail(ErrorKind::bad_file,
-         "{}: has no classification head ({}.weight); it can embed, not predict",
-         file ? file->path() : weights->path(), encoder_->family().names.head_out);
+         "{}: has no classification head ({}.weight); it can embed, not predict", stored.path(),
+         encoder_->family().names.head_out);
   }
-  if (file) file->check(*encoder_);
+  if (stored.packed) stored.packed->check(*encoder_);
   forward_ = encoder_->record(output_of(options, folder_));
   if (options.memory_budget > 0) {
-    return open_streamed(options, file ? packed_source(std::move(file))
-                                       : checkpoint_source(*encoder_, std::move(weights),
-                                                           std::move(adapter), report_));
+    auto source = stored.packed ? packed_source(std::move(stored.packed))
+                                : checkpoint_source(*encoder_, std::move(stored.checkpoint),
+                                                    std::move(stored.adapter), report_);
+    streamed_ = std::make_unique<StreamedWeights>(*encoder_, std::move(source), pool_);
+    return;
   }
-  if (file) {
-    models::load_packed(*encoder_, *file, pool_);
+  if (stored.packed) {
+    models::load_packed(*encoder_, *stored.packed, pool_);
   } else {
-    report_ = models::load_weights(*encoder_, *weights, pool_, {.adapter = adapter.get()});
+    report_ = models::load_weights(*encoder_, *stored.checkpoint, pool_,
+                                   {.adapter = stored.adapter.get()});
   }
   execution_ = std::make_unique<Execution>(forward_.plan, encoder_->parameters().pointers(), pool_);
 }
@@ -127,22 +113,23 @@ void Session::open_exits(const SessionOptions& options) {
                      : std::make_unique<ExitPass>(*encoder_, settings, pool_);
 }
 
-void Session::open_streamed(const SessionOptions& options, std::unique_ptr<WeightSource> source) {
-  streamed_ = std::make_unique<StreamedWeights>(*encoder_, std::move(source), pool_);
-  layered_ = std::make_unique<Layered>(*encoder_, output_of(options, folder_), *streamed_, pool_);
+void Session::fit_to(const SessionOptions& options) {
+  if (!exits_) {
+    layered_ = std::make_unique<Layered>(*encoder_, output_of(options, folder_), *streamed_, pool_);
+  }
   batch_tokens_ =
-      fit_budget(*streamed_, *layered_, options.memory_budget, max_length_, kBatchTokens);
+      fit_budget(*streamed_, layered(), options.memory_budget, max_length_, kBatchTokens);
 }
 
 const float* Session::forward(const models::Batch& batch) {
-  if (layered_) {
+  if (streamed_) {
     const auto width = static_cast<size_t>(forward_.output.width);
     rows_.resize(static_cast<size_t>(batch.sequences()) * width);
     Layered::Hooks hooks;
     hooks.finish = [&](int64_t sequence, std::span<const float> row) {
       std::copy(row.begin(), row.end(), rows_.begin() + sequence * static_cast<int64_t>(width));
     };
-    layered_->run(batch, hooks);
+    layered().run(batch, hooks);
     return rows_.data();
   }
   execution_->resize(batch.extents());

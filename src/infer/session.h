@@ -88,7 +88,9 @@ class Session {
   /// Under a budget: fewer at a time, whose texts and tokens count too.
   std::vector<Answer> run_in_lots(std::span<const Input> inputs);
   void open_weights(const SessionOptions& options);
-  void open_streamed(const SessionOptions& options, std::unique_ptr<WeightSource> source);
+  void fit_to(const SessionOptions& options);
+  /// The pass of streamed weights.
+  Layered& layered() { return exits_ ? exits_->layered() : *layered_; }
   bool truncate_;
   ThreadPool pool_;
   models::ModelFolder folder_;
@@ -104,8 +106,8 @@ class Session {
   std::unique_ptr<ExitPass> exits_;
   double deadline_ = 0;
   std::unique_ptr<StreamedWeights> streamed_;
-  std::unique_ptr<Layered> layered_;
-  std::vector<float> rows_;  ///< of layered_
+  std::unique_ptr<Layered> layered_;  ///< of streamed weights without exits
+  std::vector<float> rows_;           ///< of layered()
   int64_t batch_tokens_;
 };
 

@@ -79,7 +79,11 @@ void StreamedWeights::load(std::span<const int32_t> order, uint64_t room, int64_
   }
   tokens_ = tokens;
   order_.assign(order.begin(), order.end());
-  for (const int32_t slot : order_) {
+  std::vector<int32_t> wanted = order_;  // most often first, then as they come
+  std::stable_sort(wanted.begin(), wanted.end(), [&](int32_t a, int32_t b) {
+    return std::count(order.begin(), order.end(), a) > std::count(order.begin(), order.end(), b);
+  });
+  for (const int32_t slot : wanted) {
     if (kept_[static_cast<size_t>(slot)]) continue;
     if (matrix_bytes(slot) > room) break;
     room -= matrix_bytes(slot);

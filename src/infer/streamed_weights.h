@@ -15,10 +15,10 @@
 
 namespace hone::infer {
 
-/// An encoder's weights, of which only some are in memory. Vectors are always there, and so is a
-/// fixed prefix of the matrices, as many as a budget allows; every other matrix comes when a step
-/// wants it and goes when that is done. Of the embeddings only the rows that a batch wants are
-/// there.
+/// An encoder's weights, of which only some are in memory. Vectors are always there, and so are
+/// some of the matrices, the same ones for good, as many as a budget allows; every other matrix
+/// comes when a step wants it and goes when that is done. Of the embeddings only the rows that a
+/// batch wants are there.
 class StreamedWeights {
  public:
   /// All must outlive this.
@@ -34,7 +34,8 @@ class StreamedWeights {
   /// Embedding rows of a batch of so many tokens.
   uint64_t row_bytes(int64_t tokens) const;
   /// Reads what is always there. `order`: the matrices as a pass wants them, one after the other;
-  /// `room`: bytes for a prefix of them. Rows are kept for batches of `tokens`.
+  /// `room`: bytes for those of them that stay, the ones that it wants most often and then the
+  /// first. Rows are kept for batches of `tokens`.
   void load(std::span<const int32_t> order, uint64_t room, int64_t tokens);
 
   /// Before a batch.

@@ -27,11 +27,18 @@ constexpr std::array<const char*, 4> kFolderFiles = {
     "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
     "pytorch_model.bin.index.json"};
 
-std::string weights_in(const std::string& folder) {
+/// Empty where there is none.
+std::string find_weights(const std::string& folder) {
   for (const char* name : kFolderFiles) {
     std::string path = (std::filesystem::path(folder) / name).string();
     if (file_exists(path)) return path;
   }
+  return "";
+}
+
+std::string weights_in(const std::string& folder) {
+  std::string path = find_weights(folder);
+  if (!path.empty()) return path;
   fail(ErrorKind::bad_file, "{}: no weights: looked for {}", folder, fmt::join(kFolderFiles, ", "));
 }
 
@@ -55,6 +62,8 @@ void check_range(const TensorInfo& tensor, int64_t first, int64_t count) {
 }
 
 }  // namespace
+
+bool has_weights(const std::string& folder) { return !find_weights(folder).empty(); }
 
 std::unique_ptr<Weights> Weights::open(const std::string& folder_or_file) {
   const std::string path =

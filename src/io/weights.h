@@ -30,6 +30,9 @@ struct TensorInfo {
 
 using Metadata = std::map<std::string, std::string>;
 
+/// Whether there is a file that Weights::open() takes.
+bool has_weights(const std::string& folder);
+
 /// A model's weights in whatever container they come: one safetensors file, shards with an index,
 /// pytorch_model.bin, legacy .pth and .th files. Only names, shapes and places are held in memory.
 /// All const members may be called from several threads at once.

@@ -125,12 +125,9 @@ Encoder::Encoder(EncoderConfig config, DType dtype, Isa isa, bool with_head,
       config_.layer_norm_eps, dtype,         config_.layer_dropout};
   const int64_t distances = config_.position_kind == PositionKind::absolute ? 0 : config_.positions;
   const bool with_keys = config_.position_kind == PositionKind::relative_key_query;
-  embedding_slots_ = {0, slots()};
   for (const LayerPlace& place : layer_places(config_)) {
-    const int32_t begin = slots();
     sizes.dtype = weights_of(config_, layer_part(layers_.size()), dtype, isa);
     layers_.emplace_back(parameters_, names_at(names, place), sizes, distances, with_keys, targets);
-    layer_slots_.push_back({begin, slots()});
   }
   if (with_head) declare_heads(ops::wide_dtype(dtype), targets);
   if (matcher) matcher->check();

@@ -23,6 +23,7 @@ struct OutputOptions {
   Output output = Output::logits;
   ops::Pooling pooling = ops::Pooling::mean;  ///< of Output::embedding
   bool normalize = false;                     ///< of Output::embedding
+  bool exits = false;  ///< of Output::logits in parts: after every layer that has an exit
 };
 
 /// The arrays that a run binds.
@@ -60,8 +61,6 @@ struct LayerForward {
   Value input;                  ///< [tokens, hidden], to be bound; none of the embeddings
   Value output;                 ///< [tokens, hidden]; of the last layer what was asked for
   std::optional<Value> logits;  ///< fp32 [sequences, labels], of a layer with an exit
-  int32_t first_slot = 0;       ///< the weights that it reads: [first_slot, last_slot), and those
-  int32_t last_slot = 0;        ///< of the heads
 };
 
 struct TrainingOptions {
@@ -132,11 +131,6 @@ class Encoder {
     std::optional<nn::Linear> dense;  ///< absent: the head's
     nn::Linear out;
   };
-  struct Slots {
-    int32_t begin;
-    int32_t end;
-  };
-  int32_t slots() const { return static_cast<int32_t>(parameters_.list().size()); }
   void declare_heads(DType dtype, const nn::LoraTargets* targets);
 
   EncoderConfig config_;
@@ -148,9 +142,7 @@ class Encoder {
   ops::EmbeddingWeights embeddings_;
   std::optional<nn::Linear> projection_;
   std::vector<nn::TransformerLayer> layers_;
-  std::vector<size_t> order_;       ///< which of layers_ runs, first to last
-  std::vector<Slots> layer_slots_;  ///< by layers_
-  Slots embedding_slots_{};
+  std::vector<size_t> order_;  ///< which of layers_ runs, first to last
   std::optional<Head> head_;
   std::vector<Exit> exits_;  ///< by depth, but for the last layer, whose head is head_
 };

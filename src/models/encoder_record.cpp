@@ -146,9 +146,6 @@ std::vector<LayerForward> Encoder::record_layers(const OutputOptions& options) c
     LayerForward& part = parts[i];
     Tape tape(part.plan);
     part.inputs = declare_inputs(part.plan);
-    const Slots& read = i == 0 ? embedding_slots_ : layer_slots_[order_[i - 1]];
-    part.first_slot = read.begin;
-    part.last_slot = read.end;
     if (i == 0) {
       x = embed(tape, part.inputs, activations_);
     } else {
@@ -157,7 +154,7 @@ std::vector<LayerForward> Encoder::record_layers(const OutputOptions& options) c
     }
     if (i + 1 == parts.size()) {
       x = finish(tape, x, part.inputs, options);
-    } else if (i > 0 && options.output == Output::logits && !exits_.empty()) {
+    } else if (i > 0 && options.output == Output::logits && options.exits && !exits_.empty()) {
       part.logits = exit_logits(tape, x, part.inputs.packing, i - 1);
       part.plan.keep(*part.logits);
     }

@@ -42,10 +42,8 @@ TEST_P(LayeredPass, HasTheBitsOfTheWhole) {
   const float* whole = session.forward(batch);
   const auto width = static_cast<size_t>(session.output_width());
   Layered layered(session.encoder(), {}, session.encoder().parameters().pointers(), session.pool());
-  std::vector<size_t> entered;
   int64_t rows = 0;
   Layered::Hooks hooks;
-  hooks.enter = [&](size_t part) { entered.push_back(part); };
   hooks.finish = [&](int64_t sequence, std::span<const float> row) {
     ASSERT_EQ(row.size(), width);
     for (size_t i = 0; i < width; ++i) {
@@ -55,7 +53,7 @@ TEST_P(LayeredPass, HasTheBitsOfTheWhole) {
   };
   layered.run(batch, hooks);
   EXPECT_EQ(rows, batch.sequences());
-  EXPECT_EQ(entered.size(), static_cast<size_t>(session.config().depth()) + 1);
+  EXPECT_EQ(layered.parts(), static_cast<size_t>(session.config().depth()) + 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "infer/memory_budget.h"
 #include "infer/session.h"
+#include "infer/watched_source.h"
 #include "models/convert.h"
 
 namespace hone::infer {
@@ -229,21 +230,25 @@ TEST_P(Spoilt, WhileItStreamsIsAnErrorOfTheFile) {
   auto file = std::make_unique<models::PackedFile>(packed.file());
   file->check(session.encoder());
   const models::Batch batch = make_batch(session.config());
-  StreamedWeights weights(session.encoder(), packed_source(std::move(file)), session.pool());
-  Layered layered(session.encoder(), {}, weights, session.pool());
-  weights.load(layered.matrices(), 0, batch.tokens());
-  run(layered, batch);
-  const size_t size = fs::file_size(packed.file());
-  Layered::Hooks hooks;
-  hooks.enter = [&](size_t part) {
-    if (part != 1) return;
+  bool spoil = false;
+  const auto watch = [&](const nn::Parameter&) {
+    if (!std::exchange(spoil, false)) return;
     if (GetParam()) {
       fs::resize_file(packed.file(), 4096);
     } else {
+      const size_t size = fs::file_size(packed.file());
       std::fstream out(packed.file(), std::ios::binary | std::ios::in | std::ios::out);
       out.write(std::string(size, 'x').data(), static_cast<std::streamsize>(size));
     }
   };
+  StreamedWeights weights(session.encoder(),
+                          std::make_unique<WatchedSource>(packed_source(std::move(file)), watch),
+                          session.pool());
+  Layered layered(session.encoder(), {}, weights, session.pool());
+  weights.load(layered.matrices(), 0, batch.tokens());
+  run(layered, batch);
+  spoil = true;
+  Layered::Hooks hooks;
   hooks.finish = [](int64_t, std::span<const float>) { ADD_FAILURE() << "answered"; };
   try {
     layered.run(batch, hooks);

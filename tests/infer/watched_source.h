@@ -1,0 +1,39 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "infer/weight_source.h"
+
+namespace hone::infer {
+
+/// Tells of every matrix before it is read from another source.
+class WatchedSource : public WeightSource {
+ public:
+  using Watch = std::function<void(const nn::Parameter& parameter)>;
+
+  WatchedSource(std::unique_ptr<WeightSource> inner, Watch watch)
+      : inner_(std::move(inner)), watch_(std::move(watch)) {}
+
+  HeldMatrix matrix(const nn::Parameter& parameter, ThreadPool& pool) override {
+    watch_(parameter);
+    return inner_->matrix(parameter, pool);
+  }
+  void vector(const nn::Parameter& parameter, void* out) override {
+    inner_->vector(parameter, out);
+  }
+  void row(const nn::Parameter& parameter, int64_t row, void* table) override {
+    inner_->row(parameter, row, table);
+  }
+  void announce(const nn::Parameter& parameter) override { inner_->announce(parameter); }
+  void check() const override { inner_->check(); }
+  size_t scratch_bytes() const override { return inner_->scratch_bytes(); }
+  const std::string& path() const override { return inner_->path(); }
+
+ private:
+  std::unique_ptr<WeightSource> inner_;
+  Watch watch_;
+};
+
+}  // namespace hone::infer
