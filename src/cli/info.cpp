@@ -9,6 +9,7 @@
 #include "cli/output.h"
 #include "device/cpu_info.h"
 #include "infer/model_facts.h"
+#include "models/packed_file.h"
 #include "text/tokenizer.h"
 
 namespace hone::cli {
@@ -90,12 +91,15 @@ OrderedJson model_json(const std::string& model, const CommonOptions& common) {
                       {"packed_bytes", facts.packed_bytes},
                       {"max_length", facts.max_length},
                       {"forward_bytes", facts.forward_bytes},
-                      {"training_step",
-                       {{"sequences", facts.training_sequences},
-                        {"length", facts.training_length},
-                        {"estimated_bytes", facts.training_bytes}}},
                       {"tokenizer", tokenizer_kind(facts.folder.path)},
                       {"vocabulary", tokenizer.id_end()}};
+  if (facts.packed) {
+    json["packed_file"] = models::kPackedName;
+  } else {
+    json["training_step"] = {{"sequences", facts.training_sequences},
+                             {"length", facts.training_length},
+                             {"estimated_bytes", facts.training_bytes}};
+  }
   if (facts.has_head) {
     json["problem_type"] = problem_name(config.problem);
     json["labels"] = config.labels;
@@ -132,7 +136,6 @@ std::string machine_text(const OrderedJson& facts) {
 }
 
 std::string model_text(const OrderedJson& model) {
-  const OrderedJson& training = model["training_step"];
   std::string stored;
   for (const auto& [dtype, bytes] : model["bytes_by_dtype"].items()) {
     stored += fmt::format("{}{} {:.1f} MB", stored.empty() ? "" : ", ", dtype, megabytes(bytes));
@@ -142,16 +145,24 @@ std::string model_text(const OrderedJson& model) {
               fmt::format("{}, {} layers of {}", model["family"].get<std::string>(),
                           model["layers"].get<int64_t>(), model["hidden_size"].get<int64_t>()));
   out += line("parameters", fmt::format("{}", model["parameters"].get<int64_t>()));
+  if (model.contains("packed_file")) {
+    stored += fmt::format(", in {}", model["packed_file"].get<std::string>());
+  }
   out += line("stored", stored);
   out += line("packed", fmt::format("{:.1f} MB as {}", megabytes(model["packed_bytes"]),
                                     model["dtype"].get<std::string>()));
   out +=
       line("forward", fmt::format("{:.1f} MB for 1 x {} tokens", megabytes(model["forward_bytes"]),
                                   model["max_length"].get<int64_t>()));
-  out += line("training step",
-              fmt::format("{:.1f} MB for {} x {} tokens, AdamW, fp32 (estimate)",
-                          megabytes(training["estimated_bytes"]),
-                          training["sequences"].get<int64_t>(), training["length"].get<int64_t>()));
+  if (model.contains("training_step")) {
+    const OrderedJson& training = model["training_step"];
+    out += line("training step", fmt::format("{:.1f} MB for {} x {} tokens, AdamW, fp32 (estimate)",
+                                             megabytes(training["estimated_bytes"]),
+                                             training["sequences"].get<int64_t>(),
+                                             training["length"].get<int64_t>()));
+  } else {
+    out += line("training step", "none: packed for answering under a memory budget");
+  }
   out += line("tokenizer", fmt::format("{}, {} tokens", model["tokenizer"].get<std::string>(),
                                        model["vocabulary"].get<int64_t>()));
   if (!model.contains("labels")) return out + line("head", "none: it can embed, not predict");

@@ -6,8 +6,8 @@
 #include "infer/classify.h"
 #include "infer/session.h"
 #include "io/folder.h"
-#include "io/weights.h"
 #include "models/family.h"
+#include "models/stored_weights.h"
 
 namespace hone {
 namespace {
@@ -15,8 +15,7 @@ namespace {
 bool has_head(const std::string& model) {
   const models::ModelFolder folder = models::open_model_folder(io::resolve_model(model));
   if (folder.sentence) return false;
-  return models::has_head_weights(models::family_of(folder.config), *io::Weights::open(folder.path),
-                                  models::open_adapter(folder).get());
+  return models::open_stored(folder).has_head(models::family_of(folder.config));
 }
 
 infer::SessionOptions session_options(const std::string& model, const ModelOptions& options) {

@@ -5,10 +5,9 @@
 
 #include "device/cpu_info.h"
 #include "io/folder.h"
-#include "io/weights.h"
 #include "models/batch.h"
 #include "models/encoder.h"
-#include "models/load.h"
+#include "models/stored_weights.h"
 #include "plan/execution.h"
 
 namespace hone::infer {
@@ -33,21 +32,37 @@ int64_t count_parameters(const nn::Parameters& parameters) {
   return count;
 }
 
+std::map<std::string, uint64_t> stored_bytes(const models::StoredWeights& stored,
+                                             const models::Encoder& encoder) {
+  std::map<std::string, uint64_t> bytes;
+  const auto add = [&](DType dtype, int64_t elements) {
+    bytes[std::string(dtype_name(dtype))] += static_cast<uint64_t>(elements) * dtype_size(dtype);
+  };
+  if (stored.packed) {
+    for (const nn::Parameter& each : encoder.parameters().list()) {
+      add(each.weight.dtype, each.weight.rows * each.weight.width);
+    }
+  } else {
+    for (const io::TensorInfo& tensor : stored.checkpoint->tensors()) {
+      add(tensor.dtype, tensor.elements);
+    }
+  }
+  return bytes;
+}
+
 }  // namespace
 
 ModelFacts model_facts(const std::string& model, std::optional<DType> dtype, int threads) {
   ModelFacts facts;
   facts.folder = models::open_model_folder(io::resolve_model(model));
   const models::EncoderConfig& config = facts.folder.config;
-  const auto weights = io::Weights::open(facts.folder.path);
-  for (const io::TensorInfo& tensor : weights->tensors()) {
-    facts.stored_bytes[std::string(dtype_name(tensor.dtype))] +=
-        static_cast<uint64_t>(tensor.elements) * dtype_size(tensor.dtype);
-  }
-  facts.has_head = models::has_head_weights(models::family_of(config), *weights,
-                                            models::open_adapter(facts.folder).get());
-  facts.dtype = dtype.value_or(config.quantization.stored ? DType::i8 : DType::f32);
+  models::StoredWeights stored = models::open_stored(facts.folder);
+  facts.has_head = stored.has_head(models::family_of(config));
+  facts.dtype = stored.dtype(config, dtype);
+  facts.packed = stored.packed != nullptr;
   const models::Encoder encoder(config, facts.dtype, chosen_isa(), facts.has_head);
+  if (facts.packed) stored.packed->check(encoder);
+  facts.stored_bytes = stored_bytes(stored, encoder);
   facts.parameters = count_parameters(encoder.parameters());
   facts.packed_bytes = encoder.parameters().bytes();
   facts.max_length = config.max_tokens();
@@ -60,6 +75,7 @@ ModelFacts model_facts(const std::string& model, std::optional<DType> dtype, int
   execution.resize(extents_of(config, 1, facts.max_length));
   facts.forward_bytes = facts.packed_bytes + execution.arena_bytes();
 
+  if (facts.packed) return facts;
   facts.training_sequences = kTrainingSequences;
   facts.training_length = std::min(kTrainingLength, facts.max_length);
   const Extents batch = extents_of(config, kTrainingSequences, facts.training_length);

@@ -15,6 +15,7 @@
 #include "models/load.h"
 #include "models/packed_file.h"
 #include "models/save.h"
+#include "models/stored_weights.h"
 
 namespace hone::models {
 namespace {
@@ -86,7 +87,7 @@ Converted merge_adapter(const ModelFolder& model, const std::string& to,
          "{}: an adapter is merged in fp32; convert the merged folder afterwards",
          options.stream ? "--stream" : "--dtype");
   }
-  const auto weights = io::Weights::open(model.path);
+  const auto weights = open_checkpoint(model.path);
   const auto adapter = open_adapter(model);
   const Family& family = family_of(model.config);
   ThreadPool pool(usable_cores());
@@ -131,7 +132,7 @@ Converted convert_folder(const std::string& folder, const std::string& to,
                          const ConvertOptions& options) {
   const ModelFolder model = open_model_folder(folder);
   if (!model.adapter.empty()) return merge_adapter(model, to, options);
-  const auto weights = io::Weights::open(model.path);
+  const auto weights = open_checkpoint(model.path);
   OutputFolder out(to);
   try {
     copy_rest(folder, out.partial());

@@ -14,6 +14,7 @@
 #include "models/freeze.h"
 #include "models/init.h"
 #include "models/save.h"
+#include "models/stored_weights.h"
 
 namespace hone::train {
 namespace {
@@ -80,7 +81,7 @@ Trainee::Trainee(const Options& options, const Corpus& corpus) {
   std::vector<bool> added;
   if (weights_from_) {
     const auto adapter = models::open_adapter(folder_);
-    const auto weights = io::Weights::open(*weights_from_);
+    const auto weights = models::open_checkpoint(*weights_from_);
     models::LoadReport report = models::preview_load(
         *encoder_, *weights, {.head_seed = options.seed, .adapter = adapter.get()});
     has_new_head_ = !report.fresh.empty();
@@ -161,7 +162,7 @@ Trainee::Report Trainee::load(uint64_t seed, ThreadPool& pool) {
 
 models::LoadReport Trainee::fill(const models::Adapter* adapter, std::optional<uint64_t> seed,
                                  ThreadPool& pool) {
-  const auto weights = io::Weights::open(*weights_from_);
+  const auto weights = models::open_checkpoint(*weights_from_);
   return models::load_weights(*encoder_, *weights, pool, {.head_seed = seed, .adapter = adapter});
 }
 

@@ -96,5 +96,31 @@ TEST(Budget, APackedFileThatChangedIsExitCode1) {
   }
 }
 
+TEST(Budget, APackedFolderSaysWhatItIsAndWhatItCannotBe) {
+  const Scratch scratch;
+  const std::string folder = packed(scratch, "bert-words", {"--dtype", "bf16"});
+  const Finished facts = hone({"info", "--model", folder, "--json"});
+  ASSERT_EQ(facts.code, 0) << facts.err;
+  const Json model = facts.objects().at(0)["model"];
+  const Json plain =
+      hone({"info", "--model", golden("bert-words"), "--json"}).objects().at(0)["model"];
+  EXPECT_EQ(model["parameters"], plain["parameters"]);
+  EXPECT_EQ(model["labels"], plain["labels"]);
+  EXPECT_EQ(model["dtype"], "bf16");
+  EXPECT_EQ(model["packed_file"], "hone_stream.bin");
+  EXPECT_GT(model["bytes_by_dtype"]["bf16"], 0);
+  EXPECT_FALSE(model.contains("training_step"));
+  const Finished text = hone({"info", "--model", folder});
+  EXPECT_NE(text.out.find("hone_stream.bin"), std::string::npos) << text.out;
+  expect_refused(hone({"info", "--model", folder, "--dtype", "int8"}), {"hone_stream.bin", "bf16"});
+
+  expect_refused(hone({"train", "--model", folder, "--output_dir", scratch / "run", "--quiet"}),
+                 {folder, "hone_stream.bin", "converted from"});
+  const std::string out = scratch / "out";
+  expect_refused(hone({"convert", "--model", folder, "--output", out}),
+                 {folder, "hone_stream.bin", "converted from"});
+  EXPECT_FALSE(std::filesystem::exists(out));
+}
+
 }  // namespace
 }  // namespace hone::cli
