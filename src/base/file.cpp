@@ -187,6 +187,12 @@ void OutputFile::commit() {
   sync_folder_of(path_);
 }
 
+void write_file(const std::string& path, std::string_view contents) {
+  OutputFile file(path);
+  file.write(contents);
+  file.commit();
+}
+
 OutputFolder::OutputFolder(const std::string& path) : path_(path) {
   while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
   partial_ = partial_name(path_);

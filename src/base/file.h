@@ -67,6 +67,9 @@ class OutputFile {
   int fd_ = -1;
 };
 
+/// A whole file, complete or not at all; see OutputFile.
+void write_file(const std::string& path, std::string_view contents);
+
 /// A new folder that appears under its final name only on commit(); see OutputFile. An existing
 /// folder at `path` is refused unless it is empty.
 class OutputFolder {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/file.h"
 
 namespace hone {
 namespace {
@@ -45,6 +46,10 @@ Json parse_json(std::string_view text, const std::string& file) {
   } catch (const Json::exception& e) {
     fail(ErrorKind::bad_file, "{}: not valid JSON: {}", file, quote(e.what()));
   }
+}
+
+void write_json(const std::string& path, const Json& json) {
+  write_file(path, json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 JsonFields::JsonFields(const Json& object, std::string file, std::string path)

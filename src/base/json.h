@@ -13,6 +13,10 @@ using Json = nlohmann::json;
 /// Parses hostile text. `file` names it in errors (bad_file). Nesting beyond 128 levels is refused.
 Json parse_json(std::string_view text, const std::string& file);
 
+/// A file of `json` for people and programs: indented by 2, complete or not at all. Bytes that are
+/// no UTF-8 (of a path, say) become U+FFFD.
+void write_json(const std::string& path, const Json& json);
+
 /// Typed reads of one object's fields; every complaint names file, field and value.
 /// A field that is null counts as absent.
 class JsonFields {

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/json.h"
 #include "cli/answering.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
@@ -63,9 +63,7 @@ std::string compare_seeds(const std::string& output, const std::vector<uint64_t>
     all[name] = {{"mean", spread.mean()}, {"std", spread.deviation()}, {"values", spread.values}};
     text += fmt::format("  {:<26}{:.4f} +- {:.4f}\n", name, spread.mean(), spread.deviation());
   }
-  OutputFile file(output + "/all_results.json");
-  file.write(all.dump(2) + "\n");
-  file.commit();
+  write_json(output + "/all_results.json", all);
   return json ? all.dump() + "\n" : text;
 }
 

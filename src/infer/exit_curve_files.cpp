@@ -22,12 +22,6 @@ Json to_json(const ExitCurve& curve, const ExitPoint& point) {
           {"speed_up_batch_32", speed_up(curve, point)}};
 }
 
-void write(const std::string& path, std::string_view text) {
-  OutputFile file(path);
-  file.write(text);
-  file.commit();
-}
-
 /// The picture's frame: data coordinates to pixels.
 struct Axes {
   double left, right, low, high;
@@ -118,14 +112,14 @@ std::string to_svg(const ExitCurve& curve) {
 }
 
 void store_exits(const std::string& folder, const ExitCurve& curve) {
-  write(folder + "/exit_curve.json", to_json(curve).dump(2) + "\n");
-  write(folder + "/exit_curve.csv", to_csv(curve));
-  write(folder + "/exit_curve.svg", to_svg(curve));
+  write_json(folder + "/exit_curve.json", to_json(curve));
+  write_file(folder + "/exit_curve.csv", to_csv(curve));
+  write_file(folder + "/exit_curve.svg", to_svg(curve));
   if (curve.chosen < 0) return;
   const std::string file = folder + "/config.json";
   Json config = parse_json(read_file(file), file);
   models::write_exits(curve.points[static_cast<size_t>(curve.chosen)].settings, config);
-  write(file, config.dump(2) + "\n");
+  write_json(file, config);
 }
 
 }  // namespace hone::infer

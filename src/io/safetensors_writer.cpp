@@ -172,10 +172,8 @@ void WeightsWriter::write_index() const {
       total += bytes_of(tensor, folder_);
     }
   }
-  const Json index = {{"metadata", {{"total_size", total}}}, {"weight_map", map}};
-  OutputFile file(folder_ + "/model.safetensors.index.json");
-  file.write(index.dump(2) + "\n");
-  file.commit();
+  write_json(folder_ + "/model.safetensors.index.json",
+             {{"metadata", {{"total_size", total}}}, {"weight_map", map}});
 }
 
 void WeightsWriter::commit() {

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "device/cpu_info.h"
 #include "io/safetensors_writer.h"
 #include "io/weights.h"
@@ -36,9 +37,7 @@ void copy_rest(const fs::path& from, const fs::path& to) {
       fs::create_directories(to / name);
       copy_rest(entry.path(), to / name);
     } else if (entry.is_regular_file() && !holds_weights(name)) {
-      OutputFile file((to / name).string());
-      file.write(read_file(entry.path().string()));
-      file.commit();
+      write_file((to / name).string(), read_file(entry.path().string()));
     }
   }
 }
@@ -54,9 +53,7 @@ void write_config(Json config, const ConvertOptions& options, const std::string&
   if (options.dtype == DType::i8) {
     config["quantization_config"] = int8_entry(options.kept, options.measured);
   }
-  OutputFile file(path);
-  file.write(config.dump(2) + "\n");
-  file.commit();
+  write_json(path, config);
 }
 
 Converted write_weights(const io::Weights& weights, std::vector<WrittenTensor> tensors,

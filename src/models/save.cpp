@@ -3,7 +3,7 @@
 #include <map>
 #include <utility>
 
-#include "base/file.h"
+#include "base/json.h"
 #include "io/safetensors_writer.h"
 
 namespace hone::models {
@@ -88,9 +88,7 @@ Json config_for_saving(Json source, const Encoder& encoder) {
 }
 
 void save_config(const Json& source, const Encoder& encoder, const std::string& folder) {
-  OutputFile file(folder + "/config.json");
-  file.write(config_for_saving(source, encoder).dump(2) + "\n");
-  file.commit();
+  write_json(folder + "/config.json", config_for_saving(source, encoder));
 }
 
 }  // namespace hone::models

@@ -2,7 +2,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/json.h"
 #include "models/save.h"
 
 namespace hone::models {
@@ -73,9 +73,7 @@ void save_adapter(const Encoder& encoder, const std::vector<bool>& trainable,
     }
   }
   save_slots(encoder, saved, "base_model.model.", folder + "/adapter_model.safetensors");
-  OutputFile file(folder + "/adapter_config.json");
-  file.write(adapter_config(encoder, base, modules_to_save).dump(2) + "\n");
-  file.commit();
+  write_json(folder + "/adapter_config.json", adapter_config(encoder, base, modules_to_save));
 }
 
 }  // namespace hone::models

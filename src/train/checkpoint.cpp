@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "data/content_hash.h"
 #include "io/weights.h"
 #include "models/save.h"
@@ -19,12 +20,6 @@ constexpr uint64_t kMostStateBytes = uint64_t{1} << 30;
 constexpr int64_t kFormat = 1;
 constexpr const char* kManifest = "/checkpoint.json";
 constexpr const char* kState = "/trainer_state.json";
-
-void write_json(const std::string& path, const Json& json) {
-  OutputFile file(path);
-  file.write(json.dump(2) + "\n");
-  file.commit();
-}
 
 std::string hash_file(const std::string& path) {
   data::ContentHash hash;

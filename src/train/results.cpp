@@ -4,16 +4,8 @@
 
 #include <cmath>
 
-#include "base/file.h"
-
 namespace hone::train {
 namespace {
-
-void write_json(const std::string& path, const Json& json) {
-  OutputFile file(path);
-  file.write(json.dump(2) + "\n");
-  file.commit();
-}
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/json.h"
 
 namespace hone {
 namespace {
@@ -82,6 +83,20 @@ TEST_F(Files, ReadsAreBounded) {
   EXPECT_THROW(read_file(path("a"), 4), Error);
   EXPECT_THROW(InputFile(path("none")), Error);
   EXPECT_THROW(InputFile(folder_.string()), Error);
+}
+
+TEST_F(Files, AWholeFileReplacesTheOneBefore) {
+  write_file(path("a"), "first and longer");
+  write_file(path("a"), std::string_view("two\0", 4));
+  EXPECT_EQ(read_file(path("a")), std::string_view("two\0", 4));
+  EXPECT_EQ(entries(), 1u);
+  EXPECT_THROW(write_file(path("none/a"), ""), Error);
+}
+
+TEST_F(Files, JsonIsWrittenThatReadersTake) {
+  write_json(path("a"), {{"name", "caf\xe9"}, {"list", {1}}});
+  EXPECT_EQ(read_file(path("a")),
+            "{\n  \"list\": [\n    1\n  ],\n  \"name\": \"caf\xef\xbf\xbd\"\n}\n");
 }
 
 TEST_F(Files, AFullDiskIsAnIoError) {

@@ -44,9 +44,7 @@ void PrintTo(const Spoilt& spoilt, std::ostream* out) { *out << spoilt.name; }
 
 void write(const std::string& path, const std::string& bytes) {
   fs::remove(path);
-  OutputFile file(path);
-  file.write(bytes);
-  file.commit();
+  write_file(path, bytes);
 }
 
 std::function<void(const std::string&)> weights(std::function<void(Safetensors&)> change) {

@@ -134,11 +134,7 @@ TEST_F(LogTest, JsonLogResumes) {
     for (int64_t step = 1; step <= 4; ++step) log.write({step, 0, {{"loss", 1}}});
   }
   const std::string four = read_file(path);
-  {
-    OutputFile cut(path);
-    cut.write(four + "no json\n[1]\n{\"step\":1,\"ep");  // killed in the middle of a line
-    cut.commit();
-  }
+  write_file(path, four + "no json\n[1]\n{\"step\":1,\"ep");  // killed in the middle of a line
   {
     JsonLog log(path, 3);
     log.write({4, 0, {{"loss", 2}}});

@@ -53,9 +53,7 @@ class RunTest : public testing::Test {
     return read_file(file_exists(adapter) ? adapter : folder + "/model.safetensors");
   }
   std::string write(const std::string& name, std::string_view text) const {
-    OutputFile file(folder(name));
-    file.write(text);
-    file.commit();
+    write_file(folder(name), text);
     return folder(name);
   }
 

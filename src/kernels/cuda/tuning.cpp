@@ -105,9 +105,7 @@ void save_tuning(const std::string& path) {
   }
   const Json file = {
       {"device", device_name()}, {"cublaslt", library_version()}, {"products", products}};
-  OutputFile output(path);
-  output.write(file.dump(1));
-  output.commit();
+  write_file(path, file.dump(1));
 }
 
 std::string load_tuning(const std::string& path) {

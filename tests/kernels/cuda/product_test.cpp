@@ -133,9 +133,7 @@ TEST_F(CudaProduct, TuningFile) {
     const size_t at = copy.find(from);
     EXPECT_NE(at, std::string::npos) << from;
     copy.replace(at, from.size(), to);
-    OutputFile file(path);
-    file.write(copy);
-    file.commit();
+    write_file(path, copy);
   };
   edited("\"device\": \"", "\"device\": \"other ");
   EXPECT_NE(load_tuning(path).find("made on 'other "), std::string::npos);
