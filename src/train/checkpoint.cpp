@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uint64_t kMostStateBytes = uint64_t{1} << 30;
-constexpr int64_t kFormat = 1;
+constexpr int64_t kFormat = 2;  // of trainer_state.json too
 constexpr const char* kManifest = "/checkpoint.json";
 constexpr const char* kState = "/trainer_state.json";
 

@@ -136,7 +136,7 @@ void Loop::step() {
         state_.step + 1, scale(), stepper_.first_non_finite()));
   }
   if (scaled()) state_.scaler.update(report.skipped);
-  finish_step(std::isfinite(loss) ? loss : last_loss_, report, rate);
+  finish_step(std::isfinite(loss) ? loss : state_.last_loss, report, rate);
 }
 
 bool Loop::scaled() const { return parts_.options.step.dtype == DType::f16; }
@@ -151,7 +151,7 @@ void Loop::finish_step(double loss, const optim::StepReport& report, double rate
   ++rates_.steps;
   state_.loss_since_log += loss;
   state_.loss_in_all += loss;
-  last_loss_ = loss;
+  state_.last_loss = loss;
   const bool ended = state_.step >= course_.steps;
   if (state_.step % course_.logging_steps == 0 || ended) log_training(report, rate);
   show_progress(rate);

@@ -99,7 +99,6 @@ class Loop {
   models::Batch batch_;
   Labels labels_;
   bool epoch_ended_ = false;
-  double last_loss_ = 0;
   double peak_flops_ = 0;
   Rates rates_;
 };

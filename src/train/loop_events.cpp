@@ -129,7 +129,7 @@ void Loop::show_progress(double rate) {
   progress.step = state_.step;
   progress.steps = course_.steps;
   progress.epoch = epoch();
-  progress.loss = last_loss_;
+  progress.loss = state_.last_loss;
   progress.learning_rate = rate;
   progress.samples_per_second = static_cast<double>(rates_.samples) / seconds;
   progress.tokens_per_second = static_cast<double>(rates_.tokens) / seconds;

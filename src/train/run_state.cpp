@@ -41,6 +41,7 @@ Json to_json(const RunState& state) {
           {"loss_since_log", state.loss_since_log},
           {"logged_step", state.logged_step},
           {"loss_in_all", state.loss_in_all},
+          {"last_loss", state.last_loss},
           {"samples_seen", state.samples},
           {"num_input_tokens_seen", state.tokens},
           {"best_metric", state.best ? Json(*state.best) : Json()},
@@ -60,6 +61,7 @@ RunState state_from_json(const Json& json, const std::string& file) {
   state.loss_since_log = fields.number("loss_since_log");
   state.logged_step = fields.integer("logged_step", 0, kMost);
   state.loss_in_all = fields.number("loss_in_all");
+  state.last_loss = fields.number("last_loss");
   state.samples = fields.integer("samples_seen", 0, kMost);
   state.tokens = fields.integer("num_input_tokens_seen", 0, kMost);
   if (fields.has("best_metric")) state.best = fields.number("best_metric");

@@ -22,6 +22,7 @@ struct RunState {
   double loss_since_log = 0;    ///< sum of the steps' losses
   int64_t logged_step = 0;
   double loss_in_all = 0;
+  double last_loss = 0;  ///< finite; what a step shows whose own is not (fp16)
   int64_t samples = 0;
   int64_t tokens = 0;
   std::optional<double> best;  ///< value of the metric that chooses the best model

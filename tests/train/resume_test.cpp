@@ -1,5 +1,7 @@
 // A run that was stopped and taken up again is the run that was not.
 #include "train/checkpoint.h"
+
+#include "base/json.h"
 #include "train/folder_lock.h"
 #include "train/run_fixture.h"
 
@@ -129,6 +131,41 @@ TEST_F(Checkpoint, OfAnotherRunSaysWhatDiffers) {
   EXPECT_NE(said([](Options& o) { o.data.max_train_samples = 63; }).find("training data"),
             std::string::npos);
   EXPECT_EQ(said([](Options&) {}), "");
+}
+
+/// Weights so large that every step behind the first overflows in fp16: what is shown of those is
+/// the loss of the first.
+TEST_F(Checkpoint, KeepsTheLossThatSkippedStepsShow) {
+  Options straight = options("straight");
+  straight.step.dtype = DType::f16;
+  straight.learning_rate = 1e3;
+  straight.evaluate = false;  // such a model is refused
+  Listener whole;
+  const Summary wanted = run(straight, whole);
+  ASSERT_EQ(whole.warnings.size(), 11u);
+  EXPECT_EQ(whole.losses, std::vector<double>(12, whole.losses.front()));
+
+  Options halves = straight;
+  halves.output = folder("halves");
+  Listener first(3);
+  run(halves, first);
+  halves.resume = "last";
+  Listener second;
+  EXPECT_EQ(run(halves, second).train_loss, wanted.train_loss);
+  EXPECT_EQ(second.losses, std::vector<double>(9, whole.losses.front()));
+}
+
+TEST_F(Checkpoint, OfAnotherFormatIsRefused) {
+  Options made = saved("run");
+  made.resume = "last";
+  const std::string last = made.output + "/checkpoint-12";
+  Json manifest = parse_json(read_file(last + "/checkpoint.json"), "checkpoint.json");
+  manifest["format"] = manifest.at("format").get<int>() - 1;
+  write_json(last + "/checkpoint.json", manifest);
+  Listener listener;
+  const std::string said = complaint([&] { run(made, listener); });
+  EXPECT_NE(said.find("checkpoint.json: format"), std::string::npos) << said;
+  EXPECT_NE(said.find("checkpoint-8"), std::string::npos) << said;
 }
 
 TEST_F(Checkpoint, LimitKeepsTheNewestAndTheBest) {
