@@ -128,6 +128,7 @@ void Loop::step() {
   {
     const StageTimer timer(parts_.summary.stages, Stage::optimizer);
     report = optimizer_.step(rate, parts_.pool, scale());
+    evaluated_.reset();
   }
   if (report.skipped) {
     if (!scaled() || scale() < 2) diverged("a gradient");

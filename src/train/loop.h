@@ -54,6 +54,7 @@ class Loop {
   void train();
   /// The weights of the best checkpoint, where they are asked for and there is one.
   void load_best();
+  /// Of the weights as they are now; those that were evaluated already are not again.
   LogEntry evaluate();
 
  private:
@@ -94,6 +95,7 @@ class Loop {
   std::optional<JsonLog> json_log_;
   std::optional<EventFile> event_file_;
   RunState state_;
+  std::optional<LogEntry> evaluated_;     ///< of the weights as they are now
   std::vector<data::PackedBatch> group_;  ///< batches of one optimiser step
   int64_t group_size_ = 0;
   models::Batch batch_;

@@ -57,10 +57,12 @@ LogEntry evaluate_sets(Evaluator& evaluator, const Corpus& corpus, const Dataset
 }
 
 LogEntry Loop::evaluate() {
-  LogEntry entry = evaluate_sets(*evaluator_, parts_.corpus, parts_.data, parts_.summary.stages);
-  entry.step = state_.step;
-  entry.epoch = epoch();
-  return entry;
+  if (!evaluated_) {
+    evaluated_ = evaluate_sets(*evaluator_, parts_.corpus, parts_.data, parts_.summary.stages);
+    evaluated_->step = state_.step;
+    evaluated_->epoch = epoch();
+  }
+  return *evaluated_;
 }
 
 void Loop::evaluate_and_compare() {
@@ -119,6 +121,7 @@ void Loop::load_best() {
     return;
   }
   parts_.model.restore(best, parts_.pool);
+  evaluated_.reset();
 }
 
 void Loop::show_progress(double rate) {

@@ -26,6 +26,15 @@ class Listener : public Observer {
   void logged(const LogEntry& entry) override { entries.push_back(entry); }
   bool stop_requested() override { return step_ == stop_at_; }
 
+  /// The entries of evaluations alone.
+  std::vector<LogEntry> evaluations() const {
+    std::vector<LogEntry> found;
+    for (const LogEntry& entry : entries) {
+      if (entry.values.front().first == "eval_loss") found.push_back(entry);
+    }
+    return found;
+  }
+
   std::vector<std::string> lines;
   std::vector<std::string> warnings;
   std::vector<double> losses;  ///< of each step

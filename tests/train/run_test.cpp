@@ -87,6 +87,36 @@ TEST_F(Run, TimesSumToTheWall) {
   EXPECT_NEAR(sum, seconds.at("wall").get<double>(), 1e-6);
 }
 
+/// Two evaluations never take the same time to the nanosecond.
+TEST_F(Run, EvaluatesTheSameWeightsOnce) {
+  Options whole = options("whole");
+  whole.epochs = 1;
+  Listener listener;
+  const std::vector<std::pair<std::string, double>> final = run(whole, listener).evaluation;
+  ASSERT_EQ(listener.evaluations().size(), 1u);
+  EXPECT_EQ(final, listener.evaluations().back().values);
+
+  Options more = options("more");  // four steps behind the epoch's end
+  Listener other;
+  const Summary summary = run(more, other);
+  ASSERT_EQ(other.evaluations().size(), 1u);
+  EXPECT_NE(summary.evaluation.front(), other.evaluations().back().values.front());
+}
+
+TEST_F(Run, EvaluatesTheBestModelThatItLoads) {
+  Options best = options("a");
+  best.learning_rate = 0;  // the first evaluation is the best one
+  best.evaluation = best.saving = {Interval::Kind::steps, 4};
+  best.stopping.load_best = true;
+  Listener listener;
+  const Summary summary = run(best, listener);
+  ASSERT_EQ(summary.best_step, 4);
+  ASSERT_EQ(listener.evaluations().size(), 3u);
+  const LogEntry last = listener.evaluations().back();
+  EXPECT_EQ(summary.evaluation.front(), last.values.front());
+  EXPECT_NE(summary.evaluation, last.values);  // another time
+}
+
 TEST_F(Run, StopsWhenNothingImproves) {
   Options patient = options("a");
   patient.learning_rate = 0;
