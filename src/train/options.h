@@ -59,6 +59,8 @@ struct StoppingOptions {
   std::optional<bool> greater_is_better = {};
   int64_t patience = 0;  ///< evaluations without improvement; 0: never stops early
   double threshold = 0;  ///< that counts as an improvement
+
+  bool needs_evaluation() const { return load_best || patience > 0; }
 };
 
 /// Everything a run depends on. Defaults are Trainer's where it has them.

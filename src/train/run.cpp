@@ -25,8 +25,7 @@ void check(const Options& options) {
     fail(ErrorKind::usage, "--max_steps: expected -1 (by epochs) or at least 1, got '0'");
   }
   const StoppingOptions& stopping = options.stopping;
-  const bool needs_evaluation = stopping.load_best || stopping.patience > 0;
-  if (needs_evaluation && options.evaluation.kind == Interval::Kind::never) {
+  if (stopping.needs_evaluation() && options.evaluation.kind == Interval::Kind::never) {
     fail(ErrorKind::usage,
          "--eval_strategy: expected steps or epoch, got 'no'; the best model is found by it");
   }
@@ -172,8 +171,7 @@ class Run {
   void open() {
     const StageTimer timer(summary_.stages, Stage::loading);
     corpus_.emplace(open_corpus(options_));
-    const bool needs_evaluation = options_.stopping.load_best || options_.stopping.patience > 0;
-    if (options_.train && needs_evaluation && corpus_->evaluations.empty()) {
+    if (options_.train && options_.stopping.needs_evaluation() && corpus_->evaluations.empty()) {
       fail(ErrorKind::usage, "--validation_file: missing; the best model is found by it");
     }
     model_.emplace(options_, *corpus_);
