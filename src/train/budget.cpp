@@ -1,5 +1,6 @@
 #include "train/budget.h"
 
+#include <fmt/format.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -26,11 +27,11 @@ uint64_t system_number(const char* path, const std::string& key, uint64_t fallba
   return fallback;
 }
 
-Extents extents_of(int64_t sequences, int64_t tokens) {
+Extents extents_of(const BatchSize& batch) {
   Extents extents;
-  extents[Axis::tokens] = tokens;
-  extents[Axis::sequences] = sequences;
-  extents[Axis::reads] = sequences;
+  extents[Axis::tokens] = batch.tokens;
+  extents[Axis::sequences] = batch.sequences;
+  extents[Axis::reads] = batch.sequences;
   return extents;
 }
 
@@ -55,26 +56,52 @@ MemoryEstimate::MemoryEstimate(const models::Encoder& encoder, const std::vector
   fixed_.optimizer = moments * fixed_.gradients;
 }
 
-MemoryUse MemoryEstimate::of(int64_t sequences, int64_t tokens) const {
+MemoryUse MemoryEstimate::of(const BatchSize& batch) const {
   MemoryUse use = fixed_;
-  use.activations = execution_.bytes_for(extents_of(sequences, tokens));
+  use.activations = execution_.bytes_for(extents_of(batch));
   return use;
 }
 
-double MemoryEstimate::flops(int64_t sequences, int64_t tokens) const {
-  return step_.plan.flops(extents_of(sequences, tokens));
+double MemoryEstimate::flops(const BatchSize& batch) const {
+  return step_.plan.flops(extents_of(batch));
 }
 
-int64_t largest_batch(const data::Sampler& sampler, int64_t epochs) {
-  int64_t most = 0;
+BatchSize largest_batch(const data::Sampler& sampler, int64_t epochs) {
+  BatchSize most;
   std::vector<int64_t> samples;
   // Later epochs are shuffles of the same samples: a few show what a batch can be.
   for (data::BatchCursor cursor(sampler, {});
        cursor.position().epoch < std::min<int64_t>(epochs, 8);) {
     cursor.next(samples);
-    most = std::max(most, sampler.tokens(samples));
+    most.sequences = std::max(most.sequences, std::ssize(samples));
+    most.tokens = std::max(most.tokens, sampler.tokens(samples));
   }
   return most;
+}
+
+BatchSize largest_batch(const BatchOptions& options, int64_t max_length) {
+  BatchSize most{options.train, INT32_MAX};  // more tokens are no batch
+  if (options.train > 0) most.tokens = std::min(most.tokens, options.train * max_length);
+  if (options.max_tokens > 0) {
+    most.tokens = std::min(most.tokens, std::max(options.max_tokens, max_length));
+  }
+  if (options.train == 0) most.sequences = most.tokens;  // of one token each
+  return most;
+}
+
+void halve(BatchOptions& options, const BatchSize& largest) {
+  options.train = (std::min(options.train, largest.sequences) + 1) / 2;
+  options.max_tokens = (std::min(options.max_tokens, largest.tokens) + 1) / 2;
+  options.accumulation *= 2;
+}
+
+std::string step_limits(const BatchOptions& options) {
+  std::string text;
+  if (options.accumulation > 1) text = fmt::format("{} x ", options.accumulation);
+  if (options.train > 0) text += fmt::format("{} samples", options.train);
+  if (options.train > 0 && options.max_tokens > 0) text += ", at most ";
+  if (options.max_tokens > 0) text += fmt::format("{} tokens", options.max_tokens);
+  return text;
 }
 
 uint64_t available_memory() {

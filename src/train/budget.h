@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "data/sampler.h"
 #include "models/encoder.h"
 #include "plan/execution.h"
@@ -8,6 +10,12 @@
 
 namespace hone::train {
 
+/// What memory goes by.
+struct BatchSize {
+  int64_t sequences = 0;
+  int64_t tokens = 0;
+};
+
 /// What a training step takes, known before a weight is read or a sample tokenised.
 class MemoryEstimate {
  public:
@@ -15,10 +23,8 @@ class MemoryEstimate {
   MemoryEstimate(const models::Encoder& encoder, const std::vector<bool>& trainable,
                  const ops::LossOptions& loss, const Options& options, ThreadPool& pool);
 
-  /// For batches of this many sequences and tokens.
-  MemoryUse of(int64_t sequences, int64_t tokens) const;
-  /// Of one such batch.
-  double flops(int64_t sequences, int64_t tokens) const;
+  MemoryUse of(const BatchSize& batch) const;
+  double flops(const BatchSize& batch) const;
 
  private:
   models::TrainingStep step_;
@@ -26,8 +32,16 @@ class MemoryEstimate {
   MemoryUse fixed_;
 };
 
-/// The most tokens of a batch in the run's epochs.
-int64_t largest_batch(const data::Sampler& sampler, int64_t epochs);
+/// The most sequences and the most tokens of a batch in the run's epochs.
+BatchSize largest_batch(const data::Sampler& sampler, int64_t epochs);
+/// The same where lengths are not known yet, only that none is over `max_length`.
+BatchSize largest_batch(const BatchOptions& options, int64_t max_length);
+
+/// Halves what limits a batch, samples and tokens, beginning with what the largest one has of them;
+/// doubles the batches of a step.
+void halve(BatchOptions& options, const BatchSize& largest);
+/// What limits a step: "8 samples", "2 x 4096 tokens".
+std::string step_limits(const BatchOptions& options);
 
 /// Memory that this process could still take: what the system, its control group and its own
 /// limits leave.

@@ -44,7 +44,7 @@ struct ModelOptions {
 };
 
 struct BatchOptions {
-  int64_t train = 8;       ///< samples of a batch
+  int64_t train = 8;       ///< samples of a batch; 0: no limit but that of tokens
   int64_t max_tokens = 0;  ///< of a batch; 0: no limit
   int64_t accumulation = 1;
   int64_t eval = 8;

@@ -186,15 +186,15 @@ class Run {
 
   /// What cannot fit in any batch is told before data is loaded.
   void check_least_memory() {
-    const MemoryUse least = estimate_->of(1, model_->max_length());
-    const MemoryUse most =
-        estimate_->of(options_.batch.train, options_.batch.train * model_->max_length());
+    const MemoryUse least = estimate_->of({1, model_->max_length()});
+    const BatchSize largest = largest_batch(options_.batch, model_->max_length());
+    const MemoryUse most = estimate_->of(largest);
     const uint64_t available = available_memory();
     observer_.say(
         fmt::format("memory: weights, gradients and optimiser {}, activations at most {} "
-                    "(a batch of {} x {} tokens); {} available",
+                    "(a batch of {} tokens); {} available",
                     megabytes(least.total() - least.activations), megabytes(most.activations),
-                    options_.batch.train, model_->max_length(), megabytes(available)));
+                    largest.tokens, megabytes(available)));
     if (least.total() > available) {
       fail(ErrorKind::memory,
            "not enough memory: training {} takes at least {} for one sequence of {} tokens, {} are "
@@ -209,35 +209,30 @@ class Run {
     for (;;) {
       sampler_.emplace(data_->training->store.lengths(), sampling(options_));
       course_ = plan_course(options_, *sampler_);
-      const int64_t tokens = largest_batch(*sampler_, course_.epochs);
-      summary_.memory = estimate_->of(std::min(options_.batch.train, sampler_->size()), tokens);
+      const BatchSize largest = largest_batch(*sampler_, course_.epochs);
+      summary_.memory = estimate_->of(largest);
       const uint64_t available = available_memory();
-      if (summary_.memory.total() <= available) return compare_with_full(tokens);
-      if (!options_.batch.find_size || options_.batch.train < 2) {
+      if (summary_.memory.total() <= available) return compare_with_full(largest);
+      if (!options_.batch.find_size || largest.sequences < 2) {
         fail(ErrorKind::memory,
              "not enough memory: batches of up to {} tokens take {}, {} are available; try a "
-             "smaller --per_device_train_batch_size with --gradient_accumulation_steps, or "
-             "--auto_find_batch_size",
-             tokens, megabytes(summary_.memory.total()), megabytes(available));
+             "smaller {} with --gradient_accumulation_steps, or --auto_find_batch_size",
+             largest.tokens, megabytes(summary_.memory.total()), megabytes(available),
+             options_.batch.train > 0 ? "--per_device_train_batch_size" : "--max_tokens_per_batch");
       }
-      options_.batch.train = (options_.batch.train + 1) / 2;
-      options_.batch.accumulation *= 2;
-      observer_.say(
-          fmt::format("batches of {} tokens do not fit: {} samples a batch, {} batches a "
-                      "step",
-                      tokens, options_.batch.train, options_.batch.accumulation));
+      halve(options_.batch, largest);
+      observer_.say(fmt::format("batches of {} tokens do not fit: a step is now {}", largest.tokens,
+                                step_limits(options_.batch)));
     }
   }
 
   /// Adapters: what the same batches would take if every weight was trained.
-  void compare_with_full(int64_t tokens) {
+  void compare_with_full(const BatchSize& batch) {
     if (!model_->encoder().lora()) return;
     const models::Encoder full(model_->config(), DType::f32, chosen_isa(), true);
     const MemoryEstimate estimate(full, std::vector<bool>(full.parameters().list().size(), true),
                                   loss_, options_, pool_);
-    const int64_t sequences = std::min(options_.batch.train, sampler_->size());
-    summary_.full = {estimate.of(sequences, tokens),
-                     estimate_->flops(sequences, tokens) / estimate.flops(sequences, tokens)};
+    summary_.full = {estimate.of(batch), estimate_->flops(batch) / estimate.flops(batch)};
   }
 
   void load() {
@@ -281,11 +276,10 @@ class Run {
       observer_.say("going on from " + checkpoint_);
     }
     observer_.say(
-        fmt::format("{}: {} samples, {} steps of {} over {} epochs, {} of {} parameters "
-                    "are trained, {} threads",
-                    corpus_->name, sampler_->size(), course_.steps,
-                    options_.batch.train * options_.batch.accumulation, course_.epochs,
-                    summary_.trainable, summary_.parameters, pool_.size()));
+        fmt::format("{}: {} samples, {} steps of {} over {} epochs, {} of {} parameters are "
+                    "trained, {} threads",
+                    corpus_->name, sampler_->size(), course_.steps, step_limits(options_.batch),
+                    course_.epochs, summary_.trainable, summary_.parameters, pool_.size()));
     loop.train();
     if (summary_.interrupted) return;
     loop.load_best();

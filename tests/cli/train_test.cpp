@@ -252,6 +252,30 @@ TEST(Train, FindsABatchSizeThatFits) {
   EXPECT_EQ(done.objects().at(0).at("train_samples"), 4096);
 }
 
+TEST(Train, FindsATokenBudgetThatFits) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers reserve more addresses than the limit";
+  const Scratch scratch;
+  const Limit limit(RLIMIT_AS, uint64_t{420} << 20);
+  Words words = {"train",       "--max_tokens_per_batch",
+                 "60000",       "--max_train_samples",
+                 "4096",        "--max_steps",
+                 "1",           "--save_strategy",
+                 "no",          "--max_eval_samples",
+                 "20",          "--threads",
+                 "2",           "--json",
+                 "--output_dir"};
+  words.push_back(scratch / "out");
+  const Finished refused = hone(words);
+  EXPECT_EQ(refused.code, 1) << refused.err;
+  EXPECT_NE(refused.err.find("smaller --max_tokens_per_batch"), std::string::npos) << refused.err;
+  words.back() = scratch / "found";
+  words.push_back("--auto_find_batch_size");
+  const Finished found = hone(words);
+  ASSERT_EQ(found.code, 0) << found.err;
+  EXPECT_NE(found.err.find("a step is now 2 x "), std::string::npos) << found.err;
+  EXPECT_GT(found.objects().at(0).at("train_tokens"), 30000);
+}
+
 TEST(Train, RefusesMistakesInOneLine) {
   const Scratch scratch;
   const std::string out = scratch / "out";
