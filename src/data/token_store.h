@@ -89,6 +89,7 @@ Hash128 store_key(const Split& split, const TokenStoreRecipe& recipe);
 
 struct OpenedStore {
   TokenStore store;
+  Hash128 key;          ///< see store_key
   std::string rebuilt;  ///< why it was built; empty where the file was used as it was
 };
 

@@ -165,12 +165,12 @@ OpenedStore open_or_build_store(const std::string& path, const Split& split,
                                 const TokenStoreRecipe& recipe, ThreadPool& pool) {
   const Hash128 key = store_key(split, recipe);
   std::string why;
-  if (auto store = TokenStore::open(path, key, why)) return {std::move(*store), ""};
+  if (auto store = TokenStore::open(path, key, why)) return {std::move(*store), key, ""};
   const std::string reason = why;
   build_store(path, key, split, recipe, pool);
   auto store = TokenStore::open(path, key, why);
   if (!store) fail(ErrorKind::io, "{}", why);
-  return {std::move(*store), reason};
+  return {std::move(*store), key, reason};
 }
 
 Hash128 hash_tokenizer(const std::string& path) {

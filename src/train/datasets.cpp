@@ -27,21 +27,19 @@ Datasets open_datasets(const Options& options, const Corpus& corpus, const Train
   if (error) fail(ErrorKind::io, "{}: cannot create: {}", folder, error.message());
   Datasets sets;
   const auto open = [&](const Corpus::Part& part, int64_t most) {
-    const data::TokenStoreRecipe recipe = recipe_for(corpus, model, most);
-    data::OpenedStore opened =
-        data::open_or_build_store(folder + "/" + part.name + ".tokens", part.split, recipe, pool);
+    data::OpenedStore opened = data::open_or_build_store(
+        folder + "/" + part.name + ".tokens", part.split, recipe_for(corpus, model, most), pool);
     if (!opened.rebuilt.empty()) {
       sets.notes.push_back(fmt::format("tokenised {}: {} samples, {} tokens, {} cut",
                                        part.split.name, opened.store.samples(),
                                        opened.store.tokens(), opened.store.truncated()));
     }
-    return Datasets::Part{part.name, std::move(opened.store)};
+    return opened;
   };
   if (corpus.training) {
-    const int64_t most = options.data.max_train_samples;
-    sets.training.emplace(open(*corpus.training, most));
-    sets.training_key =
-        data::hex(data::store_key(corpus.training->split, recipe_for(corpus, model, most)));
+    data::OpenedStore opened = open(*corpus.training, options.data.max_train_samples);
+    sets.training_key = data::hex(opened.key);
+    sets.training.emplace(Datasets::Part{corpus.training->name, std::move(opened.store)});
     const data::TokenStore& store = sets.training->store;
     data::LabelSet labels = corpus.labels;
     if (labels.kind != data::LabelKind::score) labels.names = model.config().labels;
@@ -49,7 +47,7 @@ Datasets open_datasets(const Options& options, const Corpus& corpus, const Train
                             store.label_counts());
   }
   for (const Corpus::Part& part : corpus.evaluations) {
-    sets.evaluations.push_back(open(part, options.data.max_eval_samples));
+    sets.evaluations.push_back({part.name, open(part, options.data.max_eval_samples).store});
   }
   return sets;
 }

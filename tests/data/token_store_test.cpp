@@ -28,7 +28,8 @@ std::vector<int32_t> ids_of(const TokenStore& store, int64_t sample) {
 
 TEST_F(StoreTest, HoldsWhatTheTokenizerGives) {
   const Split split = numbered(3000);  // several batches
-  const auto [store, rebuilt] = opened(split, recipe());
+  const auto [store, key, rebuilt] = opened(split, recipe());
+  EXPECT_EQ(key, store_key(split, recipe()));
   EXPECT_EQ(rebuilt, path() + ": cannot open: No such file or directory");
   ASSERT_EQ(store.samples(), 3000);
   const auto records = records_of(*split.open());
@@ -49,7 +50,7 @@ TEST_F(StoreTest, PairsHaveTypeIds) {
   const Split split = file_split(
       folder_.write("p.csv", "sentence1,sentence2,label\nfilm plot,good,odd\nfilm,plot,even\n"),
       true);
-  const auto [store, why] = opened(split, recipe());
+  const auto [store, key, why] = opened(split, recipe());
   std::vector<int32_t> ids(6), types(6);
   std::vector<char> buffer;
   ASSERT_EQ(store.lengths()[0], 6);
@@ -62,7 +63,7 @@ TEST_F(StoreTest, TruncatesAndLimits) {
   how.encode.truncation = text::Truncation{};
   how.encode.truncation->max_length = 5;
   how.max_samples = 14;
-  const auto [store, why] = opened(numbered(100), how);
+  const auto [store, key, why] = opened(numbered(100), how);
   EXPECT_EQ(store.samples(), 14);
   EXPECT_EQ(store.truncated(), 8);
   EXPECT_EQ(*std::max_element(store.lengths().begin(), store.lengths().end()), 5);
@@ -264,7 +265,7 @@ TEST_F(StoreTest, BuiltInDataAndTokenizerFiles) {
   const Split reviews = task_split(*find_task("reviews"), "", "validation");
   TokenStoreRecipe how = recipe({LabelKind::classes, {"negative", "positive"}});
   how.task_labels = how.labels.names;
-  const auto [store, why] = opened(reviews, how);
+  const auto [store, key, why] = opened(reviews, how);
   EXPECT_EQ(store.samples(), ReviewOptions().validation);
   EXPECT_EQ(opened(reviews, how).rebuilt, "");
 
