@@ -91,7 +91,10 @@ int train(const Words& words) {
   std::vector<train::Summary> summaries;
   for (const uint64_t seed : parsed.seeds()) {
     options.seed = seed;
-    if (parsed.seeds().size() > 1) options.output = fmt::format("{}/seed-{}", output, seed);
+    if (parsed.seeds().size() > 1) {
+      options.output = fmt::format("{}/seed-{}", output, seed);
+      options.tokens = output + "/tokens";
+    }
     train::Summary last;
     for (const train::Options& stage : train::exit_stages(options)) {
       TrainDisplay display(common.quiet, [&] { return stop.requested(); });

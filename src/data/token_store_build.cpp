@@ -179,9 +179,7 @@ Hash128 hash_tokenizer(const std::string& path) {
     hash.file(path);
     return hash.value();
   }
-  for (const char* name :
-       {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
-        "vocab.txt", "vocab.json", "merges.txt", "spiece.model", "sentencepiece.bpe.model"}) {
+  for (const char* name : text::kTokenizerFiles) {
     const std::string file = path + "/" + name;
     if (!file_exists(file)) continue;
     hash.text(name);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -17,6 +18,17 @@ class ThreadPool;
 namespace hone::text {
 
 struct TokenizerParts;
+
+/// All that Tokenizer::load may read of a folder.
+inline constexpr std::array kTokenizerFiles = {"tokenizer.json",
+                                               "tokenizer_config.json",
+                                               "special_tokens_map.json",
+                                               "added_tokens.json",
+                                               "vocab.txt",
+                                               "vocab.json",
+                                               "merges.txt",
+                                               "spiece.model",
+                                               "sentencepiece.bpe.model"};
 
 struct EncodeOptions {
   bool add_special_tokens = true;

@@ -21,7 +21,8 @@ data::TokenStoreRecipe recipe_for(const Corpus& corpus, const Trainee& model, in
 }  // namespace
 
 Datasets open_datasets(const Options& options, const Corpus& corpus, const Trainee& model,
-                       const std::string& folder, ThreadPool& pool) {
+                       ThreadPool& pool) {
+  const std::string folder = options.tokens.empty() ? options.output + "/tokens" : options.tokens;
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) fail(ErrorKind::io, "{}: cannot create: {}", folder, error.message());

@@ -21,9 +21,9 @@ struct Datasets {
   std::vector<std::string> notes;  ///< what was tokenised anew and why, for people
 };
 
-/// Opens the stores in `folder`, and builds those that are missing or stale. Fails where training
-/// could teach nothing.
+/// Opens the stores in the options' folder, and builds those that are missing or stale. Fails where
+/// training could teach nothing.
 Datasets open_datasets(const Options& options, const Corpus& corpus, const Trainee& model,
-                       const std::string& folder, ThreadPool& pool);
+                       ThreadPool& pool);
 
 }  // namespace hone::train

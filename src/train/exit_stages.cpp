@@ -8,6 +8,7 @@ namespace hone::train {
 std::vector<Options> exit_stages(const Options& options) {
   if (options.model.exits != models::ExitMethod::deebert || !options.train) return {options};
   Options first = options;
+  if (first.tokens.empty()) first.tokens = options.output + "/tokens";
   first.model.exits = models::ExitMethod::none;
   first.predict = false;
   first.output = options.output + "/stage-1";
@@ -15,8 +16,8 @@ std::vector<Options> exit_stages(const Options& options) {
     return {options};
   }
   Options second = options;
+  second.tokens = first.tokens;
   second.model.model = first.output;
-  second.model.tokenizer.clear();
   const bool finished = !options.resume.empty() && file_exists(first.output + "/model.safetensors");
   return finished ? std::vector{second} : std::vector{first, second};
 }

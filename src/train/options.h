@@ -84,6 +84,7 @@ struct Options {
   models::TrainingOptions step;  ///< how activations are kept
 
   std::string output;  ///< folder
+  std::string tokens;  ///< folder of the tokenised data; empty: in the output
   bool overwrite = false;
   std::string resume;  ///< a checkpoint's folder, or "last"
   bool train = true;

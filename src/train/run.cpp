@@ -180,7 +180,7 @@ class Run {
       estimate_.emplace(model_->encoder(), model_->trainable(), loss_, options_, pool_);
       check_least_memory();
     }
-    data_.emplace(open_datasets(options_, *corpus_, *model_, options_.output + "/tokens", pool_));
+    data_.emplace(open_datasets(options_, *corpus_, *model_, pool_));
     for (const std::string& note : data_->notes) observer_.say(note);
   }
 

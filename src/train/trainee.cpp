@@ -1,7 +1,6 @@
 #include "train/trainee.h"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 
 #include "base/error.h"
@@ -23,17 +22,6 @@ namespace {
 constexpr uint64_t kMostConfigBytes = 16 << 20;
 constexpr const char* kBuiltIn = "built-in";
 
-/// All that a tokenizer may be read from.
-constexpr std::array kTokenizerFiles = {"tokenizer.json",
-                                        "tokenizer_config.json",
-                                        "special_tokens_map.json",
-                                        "added_tokens.json",
-                                        "vocab.txt",
-                                        "vocab.json",
-                                        "merges.txt",
-                                        "spiece.model",
-                                        "sentencepiece.bpe.model"};
-
 /// Of the small model: enough for the reviews' grammar (97.7% after 4 epochs at 3e-4; rates
 /// from 7e-4 on fail for some seeds), trained from nothing in about 20 seconds.
 Json built_in_config(int64_t vocabulary) {
@@ -45,6 +33,20 @@ Json built_in_config(int64_t vocabulary) {
           {"hidden_dropout_prob", 0.1}, {"attention_probs_dropout_prob", 0.1},
           {"layer_norm_eps", 1e-12},    {"initializer_range", 0.02},
           {"pad_token_id", 0}};
+}
+
+struct NamedText {
+  const char* name;
+  std::string text;
+};
+
+/// Of the built-in tokenizer, in the order of text::kTokenizerFiles.
+std::vector<NamedText> built_in_tokenizer(int64_t positions) {
+  const Json config = {{"tokenizer_class", "BertTokenizer"},
+                       {"do_lower_case", true},
+                       {"model_max_length", positions}};
+  return {{"tokenizer.json", data::reviews_tokenizer_json()},
+          {"tokenizer_config.json", config.dump(2) + "\n"}};
 }
 
 }  // namespace
@@ -127,14 +129,16 @@ void Trainee::open_config(const Options& options) {
 }
 
 void Trainee::open_built_in() {
-  const std::string json = data::reviews_tokenizer_json();
-  tokenizer_ = text::Tokenizer::parse(json, kBuiltIn);
-  data::ContentHash hash;
-  hash.text(json);
-  tokenizer_hash_ = hash.value();
+  tokenizer_ = text::Tokenizer::parse(data::reviews_tokenizer_json(), kBuiltIn);
   origin_ = kBuiltIn;
   folder_.config_json = built_in_config(tokenizer_->id_end());
   folder_.config = models::read_config(folder_.config_json, kBuiltIn);
+  data::ContentHash hash;  // that of a folder with these files, see hash_tokenizer
+  for (const NamedText& file : built_in_tokenizer(folder_.config.positions)) {
+    hash.text(file.name);
+    hash.text(file.text);
+  }
+  tokenizer_hash_ = hash.value();
 }
 
 void Trainee::open_tokenizer(const std::string& folder, const std::string& family) {
@@ -182,17 +186,16 @@ void Trainee::save(const std::string& folder) const {
 
 void Trainee::save_tokenizer(const std::string& folder) const {
   if (tokenizer_from_.empty()) {
-    write_file(folder + "/tokenizer.json", data::reviews_tokenizer_json());
-    write_json(folder + "/tokenizer_config.json", {{"tokenizer_class", "BertTokenizer"},
-                                                   {"do_lower_case", true},
-                                                   {"model_max_length", folder_.config.positions}});
+    for (const NamedText& file : built_in_tokenizer(folder_.config.positions)) {
+      write_file(folder + "/" + file.name, file.text);
+    }
     return;
   }
   if (file_exists(tokenizer_from_)) {
     write_file(folder + "/tokenizer.json", read_file(tokenizer_from_));
     return;
   }
-  for (const char* name : kTokenizerFiles) {
+  for (const char* name : text::kTokenizerFiles) {
     const std::string from = tokenizer_from_ + "/" + name;
     if (file_exists(from)) write_file(folder + "/" + name, read_file(from));
   }

@@ -135,6 +135,7 @@ TEST(Train, SeedsGiveAMeanAndASpread) {
   const Finished done = hone(small_run(
       scratch / "out", {"--seeds", "1,2,3", "--max_steps", "3", "--save_strategy", "no"}));
   ASSERT_EQ(done.code, 0) << done.err;
+  EXPECT_TRUE(file_exists(scratch / "out/tokens/train.tokens"));
   const Json all = done.objects().at(3);
   const Json& accuracy = all.at("eval_accuracy");
   double sum = 0;
@@ -143,6 +144,7 @@ TEST(Train, SeedsGiveAMeanAndASpread) {
   EXPECT_EQ(all.at("seeds"), Json({1, 2, 3}));
   for (const char* seed : {"1", "2", "3"}) {
     EXPECT_TRUE(file_exists(scratch / "out/seed-" + seed + "/model.safetensors"));
+    EXPECT_FALSE(folder_exists(scratch / "out/seed-" + seed + "/tokens"));
   }
 }
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <tuple>
 
 #include "io/weights.h"
 #include "train/exit_stages.h"
@@ -18,11 +19,15 @@ class ExitTraining : public RunTest {
     made.model.exits = method;
     return made;
   }
-  void run_stages(const Options& made) {
+  /// What they said.
+  std::vector<std::string> run_stages(const Options& made) {
+    std::vector<std::string> lines;
     for (const Options& stage : exit_stages(made)) {
       Listener listener;
       run(stage, listener);
+      lines.insert(lines.end(), listener.lines.begin(), listener.lines.end());
     }
+    return lines;
   }
   static std::vector<float> read(const std::string& folder, const std::string& name) {
     const auto file = io::Weights::open(folder);
@@ -65,6 +70,26 @@ TEST_F(ExitTraining, DeebertTrainsTheModelThenItsExitsAlone) {
   Options again = exiting("b", models::ExitMethod::deebert);
   again.model.model = first;
   EXPECT_EQ(exit_stages(again).size(), 1u);
+}
+
+/// Whether the tokenizer is built in, of a folder, or a file.
+TEST_F(ExitTraining, StagesTokeniseTheDataOnce) {
+  const std::string data =
+      write("three.csv", "text,label\na film,good\na plot,bad\na great film,odd\n");
+  const std::string golden = HONE_TEST_DIR "/../models/goldens/bert-words";
+  const std::tuple<const char*, std::string, std::string> cases[] = {
+      {"built-in", "", ""}, {"folder", golden, ""}, {"file", golden, golden + "/tokenizer.json"}};
+  for (const auto& [name, model, tokenizer] : cases) {
+    Options made = exiting(name, models::ExitMethod::deebert);
+    made.model.model = model;
+    made.model.tokenizer = tokenizer;
+    made.data.train_file = made.data.validation_file = data;
+    made.max_steps = 1;
+    ASSERT_EQ(exit_stages(made).size(), 2u) << name;
+    int tokenised = 0;
+    for (const std::string& line : run_stages(made)) tokenised += line.starts_with("tokenised");
+    EXPECT_EQ(tokenised, 2) << name;  // both splits
+  }
 }
 
 TEST_F(ExitTraining, GoesOnBitForBit) {
