@@ -128,8 +128,8 @@ void TrainOptions::declare_advanced(Arguments& arguments) {
                     "default: all");
   arguments.integer("--max_eval_samples", 1, kMost, options_.data.max_eval_samples, "default: all");
   arguments.real("--label_noise", 0, 1, options_.data.label_noise, "of the built-in reviews");
-  arguments.integer("--per_device_eval_batch_size", 1, 1 << 20, batch.eval,
-                    "accepted; changes no result");
+  arguments.integer("--per_device_eval_batch_size", 1, 1 << 20, eval_batch_size_,
+                    "accepted: about 1000 tokens run together,\nand answers do not depend on it");
   arguments.integer("--max_tokens_per_batch", 1, kMost, batch.max_tokens, "of a batch");
   arguments.flag("--group_by_length", batch.group_by_length, "like lengths in a batch");
   arguments.flag("--auto_find_batch_size", batch.find_size, "smaller batches if memory is short");

@@ -35,6 +35,7 @@ class TrainOptions {
   std::vector<uint64_t> seeds_;
   double learning_rate_ = -1, epochs_ = 0;  ///< not given: by what is trained
   int64_t batch_size_ = 0;
+  int64_t eval_batch_size_ = 0;  ///< accepted; see the help
   double label_smoothing_ = 0;
   std::string class_weights_, positive_weights_;
   std::string optimizer_ = "adamw", schedule_ = "linear";

@@ -47,7 +47,6 @@ struct BatchOptions {
   int64_t train = 8;       ///< samples of a batch; 0: no limit but that of tokens
   int64_t max_tokens = 0;  ///< of a batch; 0: no limit
   int64_t accumulation = 1;
-  int64_t eval = 8;
   bool find_size = false;  ///< smaller batches and more accumulation where memory is short
   bool group_by_length = false;
   int workers = 1;  ///< that make batches ahead
