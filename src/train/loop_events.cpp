@@ -1,6 +1,6 @@
 // What a loop does between steps: logs, evaluations, checkpoints.
 #include <algorithm>
-#include <cmath>
+#include <limits>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -78,7 +78,8 @@ void Loop::evaluate_and_compare() {
          quote(stopping.metric));
   }
   const bool greater = stopping.greater_is_better.value_or(!name.ends_with("loss"));
-  const double gain = state_.best ? (greater ? 1 : -1) * (found->second - *state_.best) : 1;
+  const double gain = state_.best ? (greater ? 1 : -1) * (found->second - *state_.best)
+                                  : std::numeric_limits<double>::infinity();
   if (gain > stopping.threshold) {
     state_.evaluations_without_gain = 0;
   } else {
