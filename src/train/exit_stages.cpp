@@ -12,10 +12,11 @@ std::vector<Options> exit_stages(const Options& options) {
   first.model.exits = models::ExitMethod::none;
   first.predict = false;
   first.output = options.output + "/stage-1";
-  if (!options.model.model.empty() && !Trainee(first, open_corpus(first)).has_new_head()) {
-    return {options};
-  }
   Options second = options;
+  second.stopping = {};  // by evaluations of the last layer, which stays as it is
+  if (!options.model.model.empty() && !Trainee(first, open_corpus(first)).has_new_head()) {
+    return {second};
+  }
   second.tokens = first.tokens;
   second.model.model = first.output;
   const bool finished = !options.resume.empty() && file_exists(first.output + "/model.safetensors");

@@ -280,10 +280,21 @@ class Run {
                     "trained, {} threads",
                     corpus_->name, sampler_->size(), course_.steps, step_limits(options_.batch),
                     course_.epochs, summary_.trainable, summary_.parameters, pool_.size()));
+    say_what_is_scored();
     loop.train();
     if (summary_.interrupted) return;
     loop.load_best();
     finish(loop.evaluate());
+  }
+
+  void say_what_is_scored() {
+    const models::ExitMethod exits = model_->config().exits.method;
+    if (exits == models::ExitMethod::none || data_->evaluations.empty()) return;
+    const bool fixed = exits == models::ExitMethod::deebert;
+    observer_.say(
+        fmt::format("evaluations score the last layer{}; measure the exits of the "
+                    "finished model with hone convert --exits",
+                    fixed ? ", which stays as it is while exits are trained" : ""));
   }
 
   void finish(const LogEntry& evaluation) {

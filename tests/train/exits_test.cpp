@@ -1,9 +1,11 @@
 // Exits are trained on the losses that their papers give them, and saved under their names.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <tuple>
 
+#include "base/json.h"
 #include "io/weights.h"
 #include "train/exit_stages.h"
 #include "train/run_fixture.h"
@@ -70,6 +72,22 @@ TEST_F(ExitTraining, DeebertTrainsTheModelThenItsExitsAlone) {
   Options again = exiting("b", models::ExitMethod::deebert);
   again.model.model = first;
   EXPECT_EQ(exit_stages(again).size(), 1u);
+}
+
+TEST_F(ExitTraining, IsNotStoppedByAScoreThatCannotChange) {
+  Options made = exiting("a", models::ExitMethod::deebert);
+  made.evaluation = {Interval::Kind::steps, 1};
+  made.stopping.patience = 1;
+  made.stopping.threshold = 100;  // the first stage ends behind its second evaluation
+  const std::vector<std::string> lines = run_stages(made);
+  const auto state = [](const std::string& folder) {
+    return parse_json(read_file(folder + "/trainer_state.json"), folder);
+  };
+  EXPECT_EQ(state(made.output + "/stage-1").at("global_step"), 2);
+  EXPECT_EQ(state(made.output).at("global_step"), 12);
+  EXPECT_TRUE(std::any_of(lines.begin(), lines.end(), [](const std::string& line) {
+    return line.starts_with("evaluations score the last layer, which stays");
+  }));
 }
 
 /// Whether the tokenizer is built in, of a folder, or a file.
