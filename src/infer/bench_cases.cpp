@@ -1,7 +1,5 @@
 #include "infer/bench_cases.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -17,28 +15,14 @@
 namespace hone::infer {
 namespace {
 
-struct Case {
-  const char* name;
-  BenchShape shape;
-  int64_t batch;
-  int64_t length;  ///< 0: SST-2's
-};
-constexpr std::array<Case, 8> kCases = {{{"bert-base-b1-len32", kBertBase, 1, 32},
-                                         {"bert-base-b1-len128", kBertBase, 1, 128},
-                                         {"bert-base-b8-len128", kBertBase, 8, 128},
-                                         {"bert-base-b32-len128", kBertBase, 32, 128},
-                                         {"bert-base-sst2-b32", kBertBase, 32, 0},
-                                         {"minilm-b1-len32", kMiniLm, 1, 32},
-                                         {"minilm-b1-len128", kMiniLm, 1, 128},
-                                         {"minilm-sst2-b32", kMiniLm, 32, 0}}};
-
-const Case& find_case(const std::string& name) {
-  for (const Case& known : kCases) {
-    if (name == known.name) return known;
-  }
-  fail(ErrorKind::usage, "bench: no case {}; there are {}", quote(name),
-       fmt::join(bench_case_names(), ", "));
-}
+constexpr std::array<BenchCase, 8> kCases = {{{"bert-base-b1-len32", kBertBase, 1, 32},
+                                              {"bert-base-b1-len128", kBertBase, 1, 128},
+                                              {"bert-base-b8-len128", kBertBase, 8, 128},
+                                              {"bert-base-b32-len128", kBertBase, 32, 128},
+                                              {"bert-base-sst2-b32", kBertBase, 32, 0},
+                                              {"minilm-b1-len32", kMiniLm, 1, 32},
+                                              {"minilm-b1-len128", kMiniLm, 1, 128},
+                                              {"minilm-sst2-b32", kMiniLm, 32, 0}}};
 
 class Runner {
  public:
@@ -77,14 +61,10 @@ class Runner {
 
 }  // namespace
 
-std::vector<std::string> bench_case_names() {
-  std::vector<std::string> names;
-  for (const Case& known : kCases) names.emplace_back(known.name);
-  return names;
-}
+std::vector<std::string> bench_case_names() { return names_of(kCases); }
 
 BenchResult run_bench_case(const std::string& name, const BenchOptions& options) {
-  const Case& bench = find_case(name);
+  const BenchCase& bench = find_case(kCases, name);
   ThreadPool pool(options.threads > 0 ? options.threads : usable_cores());
   models::Encoder encoder(bench_config(bench.shape), options.dtype, chosen_isa(), true);
   models::init_random(encoder, 1, 0.02f, pool);

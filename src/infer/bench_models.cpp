@@ -1,11 +1,28 @@
 #include "infer/bench_models.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 
+#include "base/error.h"
 #include "base/random.h"
 
 namespace hone::infer {
+
+std::vector<std::string> names_of(std::span<const BenchCase> cases) {
+  std::vector<std::string> names;
+  for (const BenchCase& known : cases) names.emplace_back(known.name);
+  return names;
+}
+
+const BenchCase& find_case(std::span<const BenchCase> cases, const std::string& name) {
+  for (const BenchCase& known : cases) {
+    if (name == known.name) return known;
+  }
+  fail(ErrorKind::usage, "bench: no case {}; there are {}", quote(name),
+       fmt::join(names_of(cases), ", "));
+}
 
 models::EncoderConfig bench_config(const BenchShape& shape) {
   models::EncoderConfig config;

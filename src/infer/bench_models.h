@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "models/batch.h"
@@ -15,6 +17,16 @@ struct BenchShape {
 };
 inline constexpr BenchShape kBertBase = {"bert-base", 768, 3072, 12, 12};
 inline constexpr BenchShape kMiniLm = {"minilm", 384, 1536, 6, 12};
+
+struct BenchCase {
+  const char* name;
+  BenchShape shape;
+  int64_t batch;
+  int64_t length;  ///< 0: SST-2's
+};
+std::vector<std::string> names_of(std::span<const BenchCase> cases);
+/// An unknown name is a usage error that lists the known ones.
+const BenchCase& find_case(std::span<const BenchCase> cases, const std::string& name);
 
 models::EncoderConfig bench_config(const BenchShape& shape);
 

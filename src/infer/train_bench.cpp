@@ -1,7 +1,5 @@
 #include "infer/train_bench.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -18,24 +16,10 @@
 namespace hone::infer {
 namespace {
 
-struct Case {
-  const char* name;
-  BenchShape shape;
-  int64_t batch;
-  int64_t length;  ///< 0: SST-2's
-};
-constexpr std::array<Case, 4> kCases = {{{"train-bert-base-b8-len128", kBertBase, 8, 128},
-                                         {"train-bert-base-b32-len128", kBertBase, 32, 128},
-                                         {"train-minilm-b32-len128", kMiniLm, 32, 128},
-                                         {"train-minilm-sst2-b32", kMiniLm, 32, 0}}};
-
-const Case& find_case(const std::string& name) {
-  for (const Case& known : kCases) {
-    if (name == known.name) return known;
-  }
-  fail(ErrorKind::usage, "bench: no case {}; there are {}", quote(name),
-       fmt::join(train_bench_names(), ", "));
-}
+constexpr std::array<BenchCase, 4> kCases = {{{"train-bert-base-b8-len128", kBertBase, 8, 128},
+                                              {"train-bert-base-b32-len128", kBertBase, 32, 128},
+                                              {"train-minilm-b32-len128", kMiniLm, 32, 128},
+                                              {"train-minilm-sst2-b32", kMiniLm, 32, 0}}};
 
 models::EncoderConfig training_config(const BenchShape& shape) {
   models::EncoderConfig config = bench_config(shape);
@@ -90,14 +74,10 @@ class Run {
 
 }  // namespace
 
-std::vector<std::string> train_bench_names() {
-  std::vector<std::string> names;
-  for (const Case& known : kCases) names.emplace_back(known.name);
-  return names;
-}
+std::vector<std::string> train_bench_names() { return names_of(kCases); }
 
 TrainBenchResult run_train_bench(const std::string& name, const TrainBenchOptions& options) {
-  const Case& bench = find_case(name);
+  const BenchCase& bench = find_case(kCases, name);
   ThreadPool pool(options.common.threads > 0 ? options.common.threads : usable_cores());
   Run run(bench.shape, options, pool);
   const std::vector<models::Batch> batches =
