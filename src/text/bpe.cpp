@@ -85,50 +85,37 @@ void Bpe::add_characters(std::string_view text, Memory& memory) const {
 void Bpe::tokenize(std::string_view pretoken, Scratch& scratch, std::vector<Piece>& out) const {
   if (pretoken.empty()) return;
   auto& memory = static_cast<Memory&>(scratch);
-  const size_t first = out.size();
-  const bool small = pretoken.size() <= PieceCache::max_bytes;
-  PieceCache::Key key;
-  if (small) {
-    key = PieceCache::key_of(pretoken, false);
-    if (memory.cache.find(key, out)) return;
-  }
-  const int32_t whole = options_.ignore_merges ? vocab_.id_of(pretoken) : -1;
-  if (whole >= 0) {
-    out.push_back({whole, 0, static_cast<uint32_t>(pretoken.size())});
-  } else {
+  memory.cache.recall(pretoken, false, out, [&] {
+    const int32_t whole = options_.ignore_merges ? vocab_.id_of(pretoken) : -1;
+    if (whole >= 0) {
+      out.push_back({whole, 0, static_cast<uint32_t>(pretoken.size())});
+      return;
+    }
     memory.word.clear();
     add_characters(pretoken, memory);
     memory.word.merge(merges_);
     memory.word.emit(out);
-  }
-  if (small) memory.cache.insert(key, out.data() + first, out.data() + out.size());
+  });
 }
 
 void Bpe::tokenize_bytes(std::string_view raw, Scratch& scratch, std::vector<Piece>& out) const {
   if (raw.empty()) return;
   auto& memory = static_cast<Memory&>(scratch);
-  const size_t first = out.size();
-  const bool small = raw.size() <= PieceCache::max_bytes;
-  PieceCache::Key key;
-  if (small) {
-    key = PieceCache::key_of(raw, true);
-    if (memory.cache.find(key, out)) return;
-  }
-  int32_t whole = -1;
-  if (options_.ignore_merges) {
-    memory.buffer.clear();
-    append_byte_level(raw, memory.buffer);
-    whole = vocab_.id_of(memory.buffer);
-  }
-  if (whole >= 0) {
-    out.push_back({whole, 0, static_cast<uint32_t>(raw.size())});
-  } else {
+  memory.cache.recall(raw, true, out, [&] {
+    if (options_.ignore_merges) {
+      memory.buffer.clear();
+      append_byte_level(raw, memory.buffer);
+      const int32_t whole = vocab_.id_of(memory.buffer);
+      if (whole >= 0) {
+        out.push_back({whole, 0, static_cast<uint32_t>(raw.size())});
+        return;
+      }
+    }
     memory.word.clear();
     for (const char c : raw) memory.word.add(byte_ids_[static_cast<unsigned char>(c)], 1);
     memory.word.merge(merges_);
     memory.word.emit(out);
-  }
-  if (small) memory.cache.insert(key, out.data() + first, out.data() + out.size());
+  });
 }
 
 }  // namespace hone::text

@@ -37,6 +37,18 @@ class PieceCache {
     return key;
   }
 
+  /// Appends the pieces of `word`: those that are known, or what `tokenize` appends, which is
+  /// remembered. `kind` as in key_of.
+  template <typename Tokenize>
+  void recall(std::string_view word, bool kind, std::vector<Piece>& out, const Tokenize& tokenize) {
+    if (word.size() > max_bytes) return tokenize();
+    const Key key = key_of(word, kind);
+    if (find(key, out)) return;
+    const size_t first = out.size();
+    tokenize();
+    insert(key, out.data() + first, out.data() + out.size());
+  }
+
   /// Appends the pieces of `key`, if it is known.
   bool find(const Key& key, std::vector<Piece>& out) const {
     const uint64_t hash = hash_of(key);

@@ -82,16 +82,10 @@ std::string_view Unigram::token_of(int32_t id) const {
 void Unigram::tokenize(std::string_view pretoken, Scratch& scratch, std::vector<Piece>& out) const {
   if (pretoken.empty()) return;
   auto& memory = static_cast<Memory&>(scratch);
-  const size_t first = out.size();
-  const bool small = pretoken.size() <= PieceCache::max_bytes;
-  PieceCache::Key key;
-  if (small) {
-    key = PieceCache::key_of(pretoken, false);
-    if (memory.cache.find(key, out)) return;
-  }
-  find_best_path(pretoken, memory);
-  emit(pretoken, memory, out);
-  if (small) memory.cache.insert(key, out.data() + first, out.data() + out.size());
+  memory.cache.recall(pretoken, false, out, [&] {
+    find_best_path(pretoken, memory);
+    emit(pretoken, memory, out);
+  });
 }
 
 void Unigram::find_best_path(std::string_view text, Memory& memory) const {
