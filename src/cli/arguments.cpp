@@ -259,6 +259,9 @@ bool Arguments::parse(const std::vector<std::string>& arguments, std::string& an
   } catch (const CLI::ExtrasError&) {
     fail(ErrorKind::usage, "{}: unexpected argument {}", command_,
          quote(app_->app.remaining().front()));
+  } catch (const CLI::ArgumentMismatch& error) {
+    const std::string_view text = error.what();  // begins with the option
+    fail(ErrorKind::usage, "{}: {}: a value is missing", command_, text.substr(0, text.find(':')));
   } catch (const CLI::ParseError& error) {
     fail(ErrorKind::usage, "{}: {}", command_, error.what());
   }

@@ -123,7 +123,7 @@ int calibrate_exits(const ConvertWords& given, const CommonOptions& common) {
   const infer::ExitCurve curve = infer::measure_exits(folder, how);
   infer::store_exits(folder, curve);
   if (common.json) {
-    print(infer::to_json(curve).dump() + "\n");
+    print(json_line(infer::to_json(curve)));
   } else {
     print(infer::to_csv(curve));
   }
@@ -213,7 +213,7 @@ int convert(const Words& words) {
   result.update(
       {{"tensors", done.tensors}, {"bytes", done.bytes}, {"dtype", dtype_name(options.dtype)}});
   if (common.json) {
-    print(result.dump() + "\n");
+    print(json_line(result));
   } else if (!common.quiet) {
     print(fmt::format("{}: {} tensors, {:.1f} MB as {}\n", given.output, done.tensors,
                       static_cast<double>(done.bytes) / 1e6, dtype_name(options.dtype)));

@@ -75,4 +75,8 @@ void print(std::string_view text) {
   output.finish();
 }
 
+std::string json_line(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 }  // namespace hone::cli

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/file.h"
+#include "base/json.h"
 
 namespace hone::cli {
 
@@ -35,5 +36,8 @@ class Output {
 
 /// All of `text` to standard output.
 void print(std::string_view text);
+
+/// One line with its end. Bytes that are no UTF-8, as a path may have, become U+FFFD.
+std::string json_line(const Json& json);
 
 }  // namespace hone::cli

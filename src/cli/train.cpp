@@ -64,7 +64,7 @@ std::string compare_seeds(const std::string& output, const std::vector<uint64_t>
     text += fmt::format("  {:<26}{:.4f} +- {:.4f}\n", name, spread.mean(), spread.deviation());
   }
   write_json(output + "/all_results.json", all);
-  return json ? all.dump() + "\n" : text;
+  return json ? json_line(all) : text;
 }
 
 int interrupted(const train::Summary& summary) {
@@ -104,7 +104,7 @@ int train(const Words& words) {
     summaries.push_back(std::move(last));
     const train::Summary& summary = summaries.back();
     if (options.predict) predict_test(common, options);
-    print(common.json ? train::to_json(summary).dump() + "\n" : text_of(summary));
+    print(common.json ? json_line(train::to_json(summary)) : text_of(summary));
   }
   if (summaries.size() > 1) {
     print(compare_seeds(output, parsed.seeds(), summaries, common.json));

@@ -1,5 +1,6 @@
 #include "cli/train_options.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "base/error.h"
@@ -253,7 +254,11 @@ train::Options TrainOptions::resolve(const CommonOptions& common) {
     seeds_ = {static_cast<uint64_t>(seed_)};
   } else {
     for (const std::string& part : split(seeds_text_)) {
-      seeds_.push_back(parse_part<uint64_t>("--seeds", part));
+      const auto seed = parse_part<uint64_t>("--seeds", part);
+      if (std::find(seeds_.begin(), seeds_.end(), seed) != seeds_.end()) {
+        fail(ErrorKind::usage, "--seeds: expected each once, got {} twice", quote(part));
+      }
+      seeds_.push_back(seed);
     }
   }
   options_.seed = seeds_.front();

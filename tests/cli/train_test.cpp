@@ -84,6 +84,15 @@ TEST(Train, WritesWhatTrainerWrites) {
   EXPECT_EQ(eval.objects().at(0).at("metrics").at("accuracy"), result.at("eval_accuracy"));
 }
 
+TEST(Train, WritesToAFolderThatIsNoUtf8) {
+  const Scratch scratch;
+  const Finished done = hone(small_run(scratch / "caf\xe9", {"--max_steps", "1"}));
+  ASSERT_EQ(done.code, 0) << done.err;
+  const std::string output = done.objects().at(0).at("output_dir");
+  EXPECT_TRUE(output.ends_with("caf\xef\xbf\xbd")) << output;
+  EXPECT_TRUE(file_exists(scratch / "caf\xe9/all_results.json"));
+}
+
 TEST(Train, AdaptersAnswerAloneAndMerged) {
   const Scratch scratch;
   const Finished done =
@@ -290,6 +299,8 @@ TEST(Train, RefusesMistakesInOneLine) {
   refuse({"--learning_rate", "fast"}, {"--learning_rate", "fast"});
   refuse({"--eval_strategy", "often"}, {"--eval_strategy", "often"});
   refuse({"--seeds", "1,x"}, {"--seeds", "x"});
+  refuse({"--seeds", "3,1,3"}, {"--seeds", "'3' twice"});
+  refuse({"--seed"}, {"--seed: a value is missing"});
   refuse({"--task_name", "sst3"}, {"--task_name", "sst3"});
   refuse({"--task_name", "sst2", "--data", "/nowhere"}, {"/nowhere"});
   refuse({"--train_file", "/nowhere.csv"}, {"/nowhere.csv"});
