@@ -37,14 +37,11 @@ HWY_INLINE void ScaleSums(float* sums, int64_t count, float factor) {
 
 /// Sets what is dropped of one row's weights of a tile to 0; what is kept is scaled at the end.
 template <typename Weight>
-HWY_INLINE void DropWeights(const DropoutRow& dropout, uint32_t channel, int64_t count,
+HWY_INLINE void DropWeights(const AttentionDropout& dropout, int64_t first_key, int64_t count,
                             Weight* weights) {
-  for (int64_t j = 0; j < count; j += DropoutRow::kChannels) {
-    const DropoutMasks keep = dropout.Keep(channel + static_cast<uint32_t>(j));
-    StoreVector(hn::IfThenElseZero(keep.first, LoadVector(weights + j)), weights + j);
-    Weight* next = weights + j + kLanes;
-    StoreVector(hn::IfThenElseZero(keep.second, LoadVector(next)), next);
-  }
+  ForKeptKeys(dropout, first_key, count, [&](int64_t j, hn::Mask<F32> kept) HWY_ATTR {
+    StoreVector(hn::IfThenElseZero(kept, LoadVector(weights + j)), weights + j);
+  });
 }
 
 /// Rows begin to begin + rows of the block against the packed tile that starts at first_key.
@@ -73,8 +70,7 @@ void AttendRows(const AttentionBlock<In, Out>& block, const AttentionTiles& tile
     const float change = SoftmaxTile<typename Products::Weight>(
         scores, count, block.scale, scratch.largest[row], scratch.totals[row]);
     if (block.dropout) {
-      DropWeights(DropoutRow(*block.dropout, block.row + row),
-                  attention_channel(block.head, first_key), count,
+      DropWeights(AttentionDropout(*block.dropout, block.row + row, block.head), first_key, count,
                   reinterpret_cast<typename Products::Weight*>(scores));
     }
     if (first_key > 0) ScaleSums(sums + r * tiles.padded_depth, tiles.padded_depth, change);

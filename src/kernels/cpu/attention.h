@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "base/thread_pool.h"
-#include "kernels/cpu/dropout.h"
+#include "kernels/cpu/attention_dropout.h"
 #include "tensor/dtype.h"
 
 namespace hone::kernels {
@@ -40,11 +40,6 @@ struct RelativePositionsOf {
 };
 using RelativePositions = RelativePositionsOf<float>;
 
-/// Dropout's channel of a probability. Keys' places are below 2^20.
-constexpr uint32_t attention_channel(int64_t head, int64_t key) {
-  return static_cast<uint32_t>(head << 20 | key);
-}
-
 /// Bytes of scratch that attention() needs, whatever the lengths. Aligned as 64 bytes.
 size_t attention_workspace(int64_t sequences, int64_t head_size, int threads);
 
@@ -52,11 +47,11 @@ size_t attention_workspace(int64_t sequences, int64_t head_size, int threads);
 /// both directions, by tiles: no buffer grows with the length. Where log_sums is given, it becomes
 /// the log of the sum of e^score, fp32 [query rows, heads], for a backward pass. Queries of a
 /// sequence without keys give zeros (and -inf). out overlaps no input.
-/// Dropout falls on the probabilities, behind the softmax: its rows are the query rows, its channel
-/// is attention_channel(head, key's place in its sequence).
-/// Sums are fp32. So are products, but for bf16 under Isa::avx512_bf16 with an even head size,
-/// where the weights are rounded to bf16. A sequence's bits depend on its own rows alone: on
-/// neither the batch, the thread count, nor which of its queries are asked for.
+/// Dropout falls on the probabilities, behind the softmax: its rows are the query rows, and keys
+/// are numbered in their sequence (attention_dropout.h). Sums are fp32. So are products, but for
+/// bf16 under Isa::avx512_bf16 with an even head size, where the weights are rounded to bf16. A
+/// sequence's bits depend on its own rows alone: on neither the batch, the thread count, nor which
+/// of its queries are asked for.
 ///
 /// Measured on Zen 4 (fp32 peak 116 GFLOP/s a core) by bench/attention_bench, processor time of one
 /// thread, 12 heads of 64, packing and softmax included: length 128 in 0.57 ms (88 GFLOP/s, 76% of

@@ -108,7 +108,7 @@ HWY_INLINE VF32 WeighVector(float scale, float log_sum, VF32 factor, int64_t lef
 /// ScoreRow for a row of which the tile holds all keys: the mean is summed from the products
 /// themselves. Where attention is saturated, dout . out has the rounding of far larger terms.
 /// `probabilities` is scratch.
-HWY_INLINE void ScoreWholeRow(const Dropout& dropout, int64_t row, uint32_t channel, int64_t count,
+HWY_INLINE void ScoreWholeRow(const Dropout& dropout, int64_t row, int64_t head, int64_t count,
                               float scale, float log_sum, float* weights, float* dscores,
                               float* probabilities) {
   const int64_t lanes = kLanes;
@@ -120,17 +120,12 @@ HWY_INLINE void ScoreWholeRow(const Dropout& dropout, int64_t row, uint32_t chan
                                      probabilities + j));
     }
   } else {
-    const DropoutRow drawn(dropout, row);
-    const VF32 kept = hn::Set(kF32, drawn.scale());
-    for (int64_t j = 0; j < count; j += DropoutRow::kChannels) {
-      const DropoutMasks keep = drawn.Keep(channel + static_cast<uint32_t>(j));
-      sum = hn::Add(sum, WeighVector(scale, log_sum, hn::IfThenElseZero(keep.first, kept),
-                                     count - j, weights + j, dscores + j, probabilities + j));
-      const int64_t next = j + lanes;
-      sum = hn::Add(sum,
-                    WeighVector(scale, log_sum, hn::IfThenElseZero(keep.second, kept), count - next,
-                                weights + next, dscores + next, probabilities + next));
-    }
+    const AttentionDropout drawn(dropout, row, head);
+    const VF32 scaled = hn::Set(kF32, drawn.scale());
+    ForKeptKeys(drawn, 0, count, [&](int64_t j, hn::Mask<F32> kept) HWY_ATTR {
+      sum = hn::Add(sum, WeighVector(scale, log_sum, hn::IfThenElseZero(kept, scaled), count - j,
+                                     weights + j, dscores + j, probabilities + j));
+    });
   }
   const VF32 mean = hn::SumOfLanes(kF32, sum);
   for (int64_t j = 0; j < count; j += lanes) {
@@ -140,8 +135,9 @@ HWY_INLINE void ScoreWholeRow(const Dropout& dropout, int64_t row, uint32_t chan
   }
 }
 
-HWY_INLINE void ScoreRow(const Dropout& dropout, int64_t row, uint32_t channel, int64_t count,
-                         float scale, float log_sum, float mean, float* weights, float* dscores) {
+HWY_INLINE void ScoreRow(const Dropout& dropout, int64_t row, int64_t head, int64_t first_key,
+                         int64_t count, float scale, float log_sum, float mean, float* weights,
+                         float* dscores) {
   const VF32 one = hn::Set(kF32, 1.0f);
   if (dropout.p == 0.0f) {
     for (int64_t j = 0; j < count; j += kLanes) {
@@ -149,16 +145,11 @@ HWY_INLINE void ScoreRow(const Dropout& dropout, int64_t row, uint32_t channel, 
     }
     return;
   }
-  const DropoutRow drawn(dropout, row);
-  const VF32 kept = hn::Set(kF32, drawn.scale());
-  for (int64_t j = 0; j < count; j += DropoutRow::kChannels) {
-    const DropoutMasks keep = drawn.Keep(channel + static_cast<uint32_t>(j));
-    ScoreVector(scale, log_sum, mean, hn::IfThenElseZero(keep.first, kept), weights + j,
-                dscores + j);
-    const int64_t next = j + kLanes;
-    ScoreVector(scale, log_sum, mean, hn::IfThenElseZero(keep.second, kept), weights + next,
-                dscores + next);
-  }
+  const AttentionDropout drawn(dropout, row, head);
+  const VF32 scaled = hn::Set(kF32, drawn.scale());
+  ForKeptKeys(drawn, first_key, count, [&](int64_t j, hn::Mask<F32> kept) HWY_ATTR {
+    ScoreVector(scale, log_sum, mean, hn::IfThenElseZero(kept, scaled), weights + j, dscores + j);
+  });
 }
 
 /// y += a * x
@@ -200,7 +191,7 @@ void AddDistanceGradient(const BackwardTask<T>& task, int64_t distance, float* o
     float score = Dot(q, k, depth) + Dot(q, embedding, depth);
     if (args.relative.with_keys) score += Dot(k, embedding, depth);
     const float p = std::exp(scale * score - task.log_sum(row));
-    const float factor = dropout_factor(args.dropout, row, attention_channel(task.head, j));
+    const float factor = attention_factor(args.dropout, row, task.head, j);
     const float dp = Dot(dout, task.rows(args.v, task.first_key + j).data, depth) * factor;
     const float ds = scale * p * (dp - Dot(dout, task.dense(args.out, row).data, depth));
     for (int64_t i = 0; i < depth; ++i) {

@@ -72,12 +72,11 @@ void BackwardRows(const BackwardTask<T>& task, const BackwardTiles& tiles,
                         of_row);
     }
     float* of_dscores = dscores + r * tiles.score_stride();
-    const uint32_t channel = attention_channel(task.head, first);
     if (count == task.keys) {
-      ScoreWholeRow(args.dropout, row, channel, count, task.shape->scale, task.log_sum(row), of_row,
-                    of_dscores, scratch.strip);
+      ScoreWholeRow(args.dropout, row, task.head, count, task.shape->scale, task.log_sum(row),
+                    of_row, of_dscores, scratch.strip);
     } else {
-      ScoreRow(args.dropout, row, channel, count, task.shape->scale, task.log_sum(row),
+      ScoreRow(args.dropout, row, task.head, first, count, task.shape->scale, task.log_sum(row),
                scratch.means[begin + r], of_row, of_dscores);
     }
   }

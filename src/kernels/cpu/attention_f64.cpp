@@ -33,9 +33,7 @@ struct QueryF64 {
   int64_t distance(int64_t j) const {
     return (place - j + relative.positions - 1) * shape.head_size;
   }
-  double factor(int64_t j) const {
-    return dropout_factor(dropout, row, attention_channel(head, j));
-  }
+  double factor(int64_t j) const { return attention_factor(dropout, row, head, j); }
 
   double score(HeadRows<double> q, HeadRows<double> k, int64_t j) const {
     const double* query = at(q, row);

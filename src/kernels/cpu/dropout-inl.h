@@ -8,6 +8,7 @@
 
 #include <cmath>
 
+#include "kernels/cpu/attention_dropout.h"
 #include "kernels/cpu/convert-inl.h"
 #include "kernels/cpu/dropout.h"
 
@@ -91,6 +92,26 @@ class DropoutRow {
   int32_t dropped_;  ///< the largest of 24 bits that is dropped
   float scale_;
 };
+
+/// What is kept of the kLanes keys from `at` on, of 32.
+HWY_INLINE hn::Mask<F32> KeptKeys(uint32_t kept, int64_t at) {
+  const uint32_t bits = kept >> at;
+  uint8_t bytes[8] = {static_cast<uint8_t>(bits), static_cast<uint8_t>(bits >> 8)};
+  return hn::LoadMaskBits(kF32, bytes);
+}
+
+/// Calls body(j, mask) for vectors of a query's probabilities: keys first_key + j on, j < count.
+/// first_key is a multiple of 32.
+template <class Body>
+HWY_INLINE void ForKeptKeys(const AttentionDropout& dropout, int64_t first_key, int64_t count,
+                            const Body& body) {
+  for (int64_t group = 0; group < count; group += 32) {
+    const uint32_t kept = dropout.kept((first_key + group) / 32);
+    for (int64_t j = 0; j < 32 && group + j < count; j += kLanes) {
+      body(group + j, KeptKeys(kept, j));
+    }
+  }
+}
 
 }  // namespace hone::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

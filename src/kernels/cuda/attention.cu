@@ -14,6 +14,18 @@ Status check(const AttentionShape& shape) {
   return nullptr;
 }
 
+/// Whether the device runs wgmma: capability 9.0, neither older nor newer ones.
+bool warpgroups() {
+  static const bool found = [] {
+    int device = 0, major = 0, minor = 0;
+    cudaGetDevice(&device);
+    cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+    cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
+    return major == 9 && minor == 0;
+  }();
+  return found;
+}
+
 }  // namespace
 
 Status attention(const AttentionShape& shape, const AttentionForward& arrays,
@@ -25,6 +37,12 @@ Status attention(const AttentionShape& shape, const AttentionForward& arrays,
     return attention_plain(shape, arrays, stream);
   }
   if (!fits) return "heads that the tensor-core attention does not take";
+  // Below, the two take the same time, or mma.sync a little less.
+  const bool long_enough = shape.longest_k > 64;
+  if (kernel == AttentionKernel::warpgroup ||
+      (kernel == AttentionKernel::automatic && long_enough && warpgroups())) {
+    return attention_warpgroup(shape, arrays, stream);
+  }
   return attention_flash(shape, arrays, stream);
 }
 
@@ -34,7 +52,7 @@ size_t attention_kept_words(const AttentionShape& shape) {
 }
 
 size_t attention_backward_workspace(const AttentionShape& shape) {
-  return static_cast<size_t>(shape.q_rows * shape.heads) * sizeof(float);
+  return static_cast<size_t>(shape.q_rows * shape.heads) * 2 * sizeof(float);
 }
 
 Status attention_backward(const AttentionShape& shape, const AttentionBackward& arrays,
@@ -54,6 +72,10 @@ Status attention_backward(const AttentionShape& shape, const AttentionBackward& 
   if (kernel == AttentionKernel::whole_sequence ||
       (kernel == AttentionKernel::automatic && whole)) {
     return attention_backward_whole(shape, arrays, stream);
+  }
+  if (kernel == AttentionKernel::warpgroup ||
+      (kernel == AttentionKernel::automatic && warpgroups())) {
+    return attention_backward_warpgroup(shape, arrays, workspace, stream);
   }
   return attention_backward_flash(shape, arrays, workspace, stream);
 }

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+
 #include "kernels/cuda/attention.h"
 #include "kernels/cuda/dropout.cuh"
 
@@ -33,18 +36,50 @@ __device__ __forceinline__ void zero_head_rows(T* rows, int64_t stride, int64_t 
   }
 }
 
-/// The dropout of a probability: kernels/cpu/attention.h's attention_channel(), in fours.
-__device__ __forceinline__ uint32_t attention_quad(int head, int key) {
-  return static_cast<uint32_t>(head) << 18 | static_cast<uint32_t>(key) >> 2;
+/// What dropout drops of probabilities, as draw_kept() takes it: bit i of round(65536 p), in every
+/// bit of a word. A kernel parameter, so that it costs no registers.
+struct DropShare {
+  uint32_t bit[16];
+};
+inline DropShare drop_share(float p) {
+  const long share = std::clamp(std::lround(p * 65536.0f), 1L, 65535L);
+  DropShare result;
+  for (int i = 0; i < 16; ++i) result.bit[i] = share >> i & 1 ? ~0u : 0u;
+  return result;
 }
 
-/// What dropout kept of a query's probabilities: words of 32 keys, [q_rows][heads][kept_words].
+/// What is kept of 32 keys of a query and head: bit kept_bit(key) of kernels/cpu/attention.h's
+/// attention_kept(), before it puts the bits in order.
+__device__ __forceinline__ uint32_t draw_kept(const DropShare& share, uint64_t key, uint64_t sample,
+                                              uint32_t position, int head, int group) {
+  const uint32_t first = static_cast<uint32_t>(head) << 16 | static_cast<uint32_t>(group) << 1;
+  PhiloxCounter c[2] = {Dropper::counter(sample, position, first),
+                        Dropper::counter(sample, position, first + 1)};
+  philox<7>(key, c);
+  const uint32_t words[8] = {c[0].c0, c[0].c1, c[0].c2, c[0].c3,
+                             c[1].c0, c[1].c1, c[1].c2, c[1].c3};
+  uint32_t dropped = 0;
+#pragma unroll
+  for (int i = 0; i < 16; ++i) {
+    const uint32_t word = words[7 - i % 8];
+    const uint32_t draw = i < 8 ? __funnelshift_l(word, word, 13) : word;
+    dropped = (draw & share.bit[i]) | (dropped & (draw | share.bit[i]));
+  }
+  return ~dropped;
+}
+
+/// A key's bit of those 32: in the order that suits the threads of a tensor-core product.
+__device__ __forceinline__ int kept_bit(int key) {
+  return (key & 8) << 1 | (key & 1) << 3 | (key & 6) | (key >> 4 & 1);
+}
+
+/// Where forward writes them: [heads][kept_words][q_rows].
 __host__ __device__ inline int64_t kept_words(const AttentionShape& shape) {
   return (shape.longest_k + 31) / 32;
 }
 __device__ __forceinline__ int64_t kept_at(const AttentionShape& shape, int64_t row, int head,
-                                           int key) {
-  return (row * shape.heads + head) * kept_words(shape) + key / 32;
+                                           int64_t group) {
+  return (head * kept_words(shape) + group) * shape.q_rows + row;
 }
 
 Status attention_plain(const AttentionShape& shape, const AttentionForward& arrays, Stream stream);
@@ -57,6 +92,11 @@ Status attention_backward_flash(const AttentionShape& shape, const AttentionBack
 constexpr int64_t kWholeSequence = 128;
 Status attention_backward_whole(const AttentionShape& shape, const AttentionBackward& arrays,
                                 Stream stream);
+/// The same by wgmma, which compute capability 9.0 has and no other.
+Status attention_warpgroup(const AttentionShape& shape, const AttentionForward& arrays,
+                           Stream stream);
+Status attention_backward_warpgroup(const AttentionShape& shape, const AttentionBackward& arrays,
+                                    void* workspace, Stream stream);
 
 /// Whether the tensor-core kernels take these heads: size, dtype and alignment.
 inline bool flash_heads(const AttentionShape& shape, std::initializer_list<HeadRows> rows) {

@@ -2,18 +2,20 @@
 // output gradients lie in shared memory at once. A warp first has 16 queries at a time and computes
 // their gradient, then 16 keys and computes theirs.
 
-#include "kernels/cuda/attention_tiles.cuh"
+#include "kernels/cuda/attention_gradients.cuh"
 
 namespace hone::kernels::cuda {
 namespace {
 
-template <typename T, int kDepth, int kWarps, int kRows>
+template <class Products, typename T, int kDepth, int kWarps, int kRows>
 __global__ void __launch_bounds__(kWarps * 32, (kDepth <= 64 ? 12 : 8) / kWarps)
-    whole_backward_kernel(AttentionShape shape, AttentionBackward a) {
-  constexpr int kThreads = kWarps * 32;
-  constexpr uint32_t kTileBytes = kRows * kDepth * 2;
-  extern __shared__ __align__(256) char shared[];
-  __shared__ __align__(16) float log_sums[kRows], means[kRows];
+    whole_backward_kernel(const __grid_constant__ AttentionShape shape,
+                          const __grid_constant__ AttentionBackward a) {
+  constexpr int kThreads = kWarps * 32, kWide = 32;
+  using Shared = Tile<kRows, kDepth>;
+  extern __shared__ char shared[];
+  __shared__ __align__(16) QueryFact facts[kRows];
+  __shared__ __align__(16) uint32_t words[kRows / 32][kRows];
   const int64_t sequence = blockIdx.z;
   const int head = static_cast<int>(blockIdx.y);
   const Span span(shape, sequence);
@@ -32,18 +34,24 @@ __global__ void __launch_bounds__(kWarps * 32, (kDepth <= 64 ? 12 : 8) / kWarps)
   const T* v = static_cast<const T*>(a.v.data) + span.k_first * a.v.stride + head_at;
   const T* out = static_cast<const T*>(a.out) + span.q_first * width + head_at;
   const T* dout = static_cast<const T*>(a.dout) + span.q_first * width + head_at;
-  const uint32_t base = shared_address(shared);
-  const uint32_t keys = base, values = base + kTileBytes, queries = base + 2 * kTileBytes,
-                 douts = base + 3 * kTileBytes;
-  Tile<kDepth>::template load<kRows, kThreads>(keys, k, a.k.stride, span.keys);
-  Tile<kDepth>::template load<kRows, kThreads>(values, v, a.v.stride, span.keys);
-  Tile<kDepth>::template load<kRows, kThreads>(queries, q, a.q.stride, span.queries);
-  Tile<kDepth>::template load<kRows, kThreads>(douts, dout, width, span.queries);
+  const uint32_t keys = tile_base(shared), values = keys + Shared::kBytes,
+                 queries = values + Shared::kBytes, douts = queries + Shared::kBytes;
+  Shared::template load<kThreads>(keys, k, a.k.stride, span.keys);
+  Shared::template load<kThreads>(values, v, a.v.stride, span.keys);
+  Shared::template load<kThreads>(queries, q, a.q.stride, span.queries);
+  Shared::template load<kThreads>(douts, dout, width, span.queries);
+  const bool drop = a.dropout.p > 0.0f;
+  if (drop) {
+    fetch_kept<kRows / 32, kRows, kThreads>(words[0], shape, a.kept, head, span.q_first,
+                                            span.queries, 0);
+  }
   commit_copies();
-
-  const int lane = static_cast<int>(threadIdx.x % 32);
+  // Rows that no query has.
+  for (int row = span.queries + static_cast<int>(threadIdx.x); row < kRows; row += kThreads) {
+    facts[row] = {0.0f, 0.0f};
+  }
   const int warp_first = static_cast<int>(threadIdx.x / 32) * 16;
-  const float scale_log2 = shape.scale * kLog2E;
+  const float scale_log2 = shape.scale * kLog2E, kept_scale = 1.0f / (1.0f - a.dropout.p);
   wait_copies<0>();
   __syncthreads();
 #pragma unroll 1
@@ -52,27 +60,16 @@ __global__ void __launch_bounds__(kWarps * 32, (kDepth <= 64 ? 12 : 8) / kWarps)
     Rows<kDepth> own_q, own_dout;
     own_q.load(q + first * a.q.stride, a.q.stride, there);
     own_dout.load(dout + first * width, width, there);
-    const float* own_sums = a.log_sums + (span.q_first + first) * shape.heads + head;
-    const QueryFacts facts(own_dout, out + first * width, width, own_sums, shape.heads, there);
-    if (lane % 4 == 0) {
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const int row = lane / 4 + 8 * half;
-        log_sums[first + row] = row < there ? own_sums[row * shape.heads] : 0.0f;
-        means[first + row] = row < there ? facts.mean[half] : 0.0f;
-      }
-    }
-    const KeptRows kept(shape, a, span.q_first + first, head, there);
+    const QueryFacts own(own_dout, out + first * width, width,
+                         a.log_sums + (span.q_first + first) * shape.heads + head, shape.heads,
+                         there);
+    own.write(facts + first, there);
+    const Kept kept{drop ? words[0] + first : nullptr, kRows, kept_scale};
     float sums[kDepth / 8][4] = {};
-    query_gradient_tile<kRows, kDepth, T>(sums, own_q, own_dout, facts, kept, scale_log2, keys,
-                                          values, span.keys, 0);
+    query_gradient_tile<Products, Shared, kRows, kWide, T, kDepth>(
+        sums, own_q, own_dout, own, kept, scale_log2, keys, values, span.keys);
     store_rows<kDepth>(sums, shape.scale, shape.scale, dq + first * a.dq.stride, a.dq.stride,
                        there);
-  }
-  // Rows of the last step of queries that no warp had.
-  for (int row = (span.queries + 15) / 16 * 16 + static_cast<int>(threadIdx.x); row < kRows;
-       row += kThreads) {
-    log_sums[row] = means[row] = 0.0f;
   }
   __syncthreads();
 #pragma unroll 1
@@ -81,24 +78,23 @@ __global__ void __launch_bounds__(kWarps * 32, (kDepth <= 64 ? 12 : 8) / kWarps)
     Rows<kDepth> own_k, own_v;
     own_k.load(k + first * a.k.stride, a.k.stride, there);
     own_v.load(v + first * a.v.stride, a.v.stride, there);
-    const KeptTile kept(shape, a, span.q_first, head, first);
+    const Kept kept{drop ? words[first / 32] : nullptr, 0, kept_scale};
     float dk_sums[kDepth / 8][4] = {}, dv_sums[kDepth / 8][4] = {};
-    key_gradient_tile<kRows, kDepth, T>(dk_sums, dv_sums, own_k, own_v, kept, scale_log2, queries,
-                                        douts, log_sums, means, span.queries, first);
+    key_gradient_tile<Products, Shared, kRows, kWide, T, kDepth>(dk_sums, dv_sums, own_k, own_v,
+                                                                 kept, scale_log2, queries, douts,
+                                                                 facts, span.queries, first);
     store_rows<kDepth>(dk_sums, shape.scale, shape.scale, dk + first * a.dk.stride, a.dk.stride,
                        there);
-    store_rows<kDepth>(dv_sums, kept.scale, kept.scale, dv + first * a.dv.stride, a.dv.stride,
+    store_rows<kDepth>(dv_sums, kept_scale, kept_scale, dv + first * a.dv.stride, a.dv.stride,
                        there);
   }
 }
 
 template <typename T, int kDepth, int kWarps, int kRows>
 Status launch(const AttentionShape& shape, const AttentionBackward& arrays, Stream stream) {
-  const auto kernel = whole_backward_kernel<T, kDepth, kWarps, kRows>;
-  constexpr int kBytes = 4 * kRows * kDepth * 2;
-  if (kBytes > 40 * 1024) {
-    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
-  }
+  const auto kernel = whole_backward_kernel<WarpProducts<T>, T, kDepth, kWarps, kRows>;
+  constexpr int kBytes = 4 * kRows * kDepth * 2 + 1024;
+  cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
   const dim3 grid(1, static_cast<unsigned>(shape.heads),
                   static_cast<unsigned>(shape.sequences + 1));
   kernel<<<grid, kWarps * 32, kBytes, stream_of(stream)>>>(shape, arrays);

@@ -51,14 +51,13 @@ __device__ __forceinline__ void store_sums(T* to, const float (&sums)[kPerLane],
   }
 }
 
-__device__ __forceinline__ float keep_factor(const Dropper& drop, int64_t row, int head, int key) {
+/// A key's factor: 0 or 1 / (1 - p).
+__device__ __forceinline__ float keep_factor(const Dropper& drop, const DropShare& share,
+                                             int64_t row, int head, int key) {
   if (!drop.active) return 1.0f;
-  PhiloxCounter draws[1] = {Dropper::counter(static_cast<uint64_t>(drop.samples[row]),
-                                             static_cast<uint32_t>(drop.positions[row]),
-                                             attention_quad(head, key))};
-  uint32_t kept[1];
-  drop.keep(draws, kept);
-  return kept[0] >> (key & 3) & 1u ? drop.scale : 0.0f;
+  const uint32_t kept = draw_kept(share, drop.key, static_cast<uint64_t>(drop.samples[row]),
+                                  static_cast<uint32_t>(drop.positions[row]), head, key / 32);
+  return kept >> kept_bit(key % 32) & 1u ? drop.scale : 0.0f;
 }
 
 template <typename T>
@@ -79,7 +78,7 @@ struct Head {
 
 template <typename T>
 __global__ void __launch_bounds__(kWarps * 32)
-    plain_kernel(AttentionShape shape, AttentionForward a) {
+    plain_kernel(AttentionShape shape, AttentionForward a, DropShare share) {
   __shared__ Vectors shared[kWarps];
   const Head<T> h(shape);
   const Span span(shape, blockIdx.z);
@@ -113,7 +112,7 @@ __global__ void __launch_bounds__(kWarps * 32)
     const float p = j < span.keys ? expf(score - now) : 0.0f;
     largest = now;
     total = total * rescale + warp_sum(p);
-    const float weight = j < span.keys ? p * keep_factor(drop, row, h.head, j) : 0.0f;
+    const float weight = j < span.keys ? p * keep_factor(drop, share, row, h.head, j) : 0.0f;
 #pragma unroll
     for (int i = 0; i < kPerLane; ++i) sums[i] *= rescale;
     const int there = span.keys - base < 32 ? span.keys - base : 32;
@@ -131,7 +130,7 @@ __global__ void __launch_bounds__(kWarps * 32)
 /// dq, and dout . out to the workspace.
 template <typename T>
 __global__ void __launch_bounds__(kWarps * 32)
-    plain_query_kernel(AttentionShape shape, AttentionBackward a, float* means) {
+    plain_query_kernel(AttentionShape shape, AttentionBackward a, DropShare share, float* means) {
   __shared__ Vectors shared[kWarps];
   const Head<T> h(shape);
   const Span span(shape, blockIdx.z);
@@ -163,7 +162,7 @@ __global__ void __launch_bounds__(kWarps * 32)
     if (j < span.keys) {
       const float score = shape.scale * dot(mine.first, h.row(a.k, span.k_first + j), h.depth);
       const float dp = dot(mine.second, h.row(a.v, span.k_first + j), h.depth);
-      ds = expf(score - log_sum) * (dp * keep_factor(drop, row, h.head, j) - mean);
+      ds = expf(score - log_sum) * (dp * keep_factor(drop, share, row, h.head, j) - mean);
     }
     const int there = span.keys - base < 32 ? span.keys - base : 32;
     for (int i = 0; i < there; ++i) {
@@ -176,7 +175,8 @@ __global__ void __launch_bounds__(kWarps * 32)
 /// dk and dv: a warp a key, lanes over queries.
 template <typename T>
 __global__ void __launch_bounds__(kWarps * 32)
-    plain_key_kernel(AttentionShape shape, AttentionBackward a, const float* means) {
+    plain_key_kernel(AttentionShape shape, AttentionBackward a, DropShare share,
+                     const float* means) {
   __shared__ Vectors shared[kWarps];
   const Head<T> h(shape);
   const Span span(shape, blockIdx.z);
@@ -206,7 +206,7 @@ __global__ void __launch_bounds__(kWarps * 32)
       const int64_t fact = query * shape.heads + h.head;
       const float score = shape.scale * dot(mine.first, h.row(a.q, query), h.depth);
       const float dp = dot(mine.second, h.row(dout, query), h.depth);
-      const float factor = keep_factor(drop, query, h.head, index);
+      const float factor = keep_factor(drop, share, query, h.head, index);
       p = expf(score - a.log_sums[fact]);
       ds = p * (dp * factor - means[fact]);
       p *= factor;
@@ -230,12 +230,11 @@ dim3 grid_of(const AttentionShape& shape, int64_t longest) {
 
 }  // namespace
 
-Status attention_plain(const AttentionShape& shape, const AttentionForward& arrays,
-                       Stream stream) {
+Status attention_plain(const AttentionShape& shape, const AttentionForward& arrays, Stream stream) {
   return by_dtype(shape.dtype, [&](auto* type) {
     using T = std::remove_pointer_t<decltype(type)>;
     plain_kernel<T><<<grid_of(shape, shape.longest_q), kWarps * 32, 0, stream_of(stream)>>>(
-        shape, arrays);
+        shape, arrays, drop_share(arrays.dropout.p));
     return launched();
   });
 }
@@ -246,10 +245,10 @@ Status attention_backward_plain(const AttentionShape& shape, const AttentionBack
   return by_dtype(shape.dtype, [&](auto* type) {
     using T = std::remove_pointer_t<decltype(type)>;
     plain_query_kernel<T><<<grid_of(shape, shape.longest_q), kWarps * 32, 0, stream_of(stream)>>>(
-        shape, arrays, means);
+        shape, arrays, drop_share(arrays.dropout.p), means);
     if (const Status status = launched()) return status;
     plain_key_kernel<T><<<grid_of(shape, shape.longest_k), kWarps * 32, 0, stream_of(stream)>>>(
-        shape, arrays, means);
+        shape, arrays, drop_share(arrays.dropout.p), means);
     return launched();
   });
 }

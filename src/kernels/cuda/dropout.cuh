@@ -17,11 +17,11 @@ struct PhiloxCounter {
 };
 
 /// base/random.h's philox() of kDraws counters, in place; the round keys are shared.
-template <int kDraws>
+template <int kRounds = 10, int kDraws>
 __device__ __forceinline__ void philox(uint64_t key, PhiloxCounter (&c)[kDraws]) {
   uint32_t k0 = static_cast<uint32_t>(key), k1 = static_cast<uint32_t>(key >> 32);
 #pragma unroll
-  for (int round = 0; round < 10; ++round) {
+  for (int round = 0; round < kRounds; ++round) {
 #pragma unroll
     for (PhiloxCounter& x : c) {
       const uint64_t a = uint64_t{0xD2511F53u} * x.c0;

@@ -2,13 +2,13 @@
 
 #include "kernels/cuda/common.cuh"
 
-/// Tensor-core products of 16-bit tiles in shared memory, by mma.sync m16n8k16: a warp multiplies
-/// 16 rows that it holds in registers with tiles of rows that the block shares.
+/// Tensor-core products of 16-bit tiles in shared memory: a warp multiplies 16 rows that it holds
+/// in registers with tiles of rows that the block shares, here by mma.sync m16n8k16, in
+/// warpgroup.cuh four warps together by wgmma.
 ///
-/// In a tile of the shared side, rows are taken in an order that gives a thread four neighbours of
-/// every 16: with t = lane % 4, it holds rows 16 a + 4 t + {0, 1} in one accumulator of a pair and
-/// {2, 3} in the other. A dropout's counter covers four such neighbours. Both products of attention
-/// use the same order, so it cancels out.
+/// Sums [columns / 8][4] lie as both instructions leave them: with i = lane / 4 and t = lane % 4, a
+/// thread has columns 8 j + 2 t and the next of row i in [j][0] and [j][1], of row i + 8 in [j][2]
+/// and [j][3].
 namespace hone::kernels::cuda {
 
 /// c += a * b, fp32 sums.
@@ -64,20 +64,26 @@ __device__ __forceinline__ float exp2_fast(float x) {
   return y;
 }
 
-/// [rows][kDepth] of 16-bit elements in shared memory, 16-byte pieces of a row exchanged so that
-/// eight rows at one place lie in different banks.
-template <int kDepth>
+/// kRows rows of kDepth 16-bit elements in shared memory, in slabs of at most 64 columns. 16-byte
+/// pieces of a slab's row are exchanged so that eight rows at one place lie in different banks, in
+/// the way that wgmma knows (swizzles of 64 and 128 bytes; slabs are aligned to 1024 bytes).
+template <int kRows, int kDepth>
 struct Tile {
+  static constexpr int kWidth = kDepth < 64 ? kDepth : 64;
   static constexpr int kPieces = kDepth / 8;
-  static constexpr int kRowBytes = kDepth * 2;
+  static constexpr int kSlabPieces = kWidth / 8;
+  static constexpr int kRowBytes = kWidth * 2;
+  static constexpr int kSlabBytes = kRows * kRowBytes;
+  static constexpr int kBytes = kRows * kDepth * 2;
 
   static __device__ __forceinline__ uint32_t offset(int row, int piece) {
-    const int exchange = kDepth == 32 ? (row >> 1) & 3 : row & 7;
-    return static_cast<uint32_t>(row * kRowBytes + ((piece ^ exchange) << 4));
+    const int exchange = kWidth == 32 ? (row >> 1) & 3 : row & 7;
+    return static_cast<uint32_t>(piece / kSlabPieces * kSlabBytes + row * kRowBytes +
+                                 ((piece % kSlabPieces ^ exchange) << 4));
   }
 
-  /// kRows rows from memory; those from `there` on become zeros. All kThreads threads call it.
-  template <int kRows, int kThreads, typename T>
+  /// From memory; rows from `there` on become zeros. All kThreads threads call it.
+  template <int kThreads, typename T>
   static __device__ __forceinline__ void load(uint32_t tile, const T* from, int64_t stride,
                                               int there) {
 #pragma unroll
@@ -88,11 +94,6 @@ struct Tile {
       const bool exists = row < there;
       copy_async(tile + offset(row, piece), from + (exists ? row * stride : 0) + piece * 8, exists);
     }
-  }
-
-  /// The shared row that lane `lane` points at for matrix half h of pair `pair`.
-  static __device__ __forceinline__ int row_of(int pair, int i, int h) {
-    return 16 * pair + 4 * (i >> 1) + 2 * h + (i & 1);
   }
 };
 
@@ -119,59 +120,72 @@ struct Rows {
   }
 };
 
-/// c [kPairs][2] = rows * tile^T, of 16 kPairs shared rows from pair `first` on.
-///
-/// A pair is 16 rows, which keep the exchange of pieces, and a step along the depth is two pieces:
-/// so one address serves all, with a constant exchanged in or added.
-template <int kDepth, int kPairs, typename T>
-__device__ __forceinline__ void multiply_transposed(float (&c)[kPairs][2][4],
+/// Products by single warps. `Tile` is the shared side's, of which `first` is a multiple of 16.
+template <typename T>
+struct WarpProducts {
+  static constexpr int kRows = 16;  ///< that are multiplied together
+  static constexpr bool kAsync = false;
+
+  static __device__ __forceinline__ void begin() {}
+  template <class... Sums>
+  static __device__ __forceinline__ void finish(Sums&...) {}
+
+  /// c = rows * tile^T, of 8 * kColumns shared rows from `first` on.
+  ///
+  /// 16 rows keep the exchange of pieces, and a step along the depth is two pieces: so one address
+  /// serves all, with a constant exchanged in or added.
+  template <class Tile, int kDepth, int kColumns>
+  static __device__ __forceinline__ void transposed(float (&c)[kColumns][4],
                                                     const Rows<kDepth>& rows, uint32_t tile,
                                                     int first) {
-  constexpr int kPairBytes = 16 * Tile<kDepth>::kRowBytes;
-  const int lane = static_cast<int>(threadIdx.x % 32), i = lane % 8, matrix = lane / 8;
-  const int row = Tile<kDepth>::row_of(0, i, matrix / 2);
-  const uint32_t at = tile + static_cast<uint32_t>(first * kPairBytes) +
-                      Tile<kDepth>::offset(row, matrix % 2);
+    const int lane = static_cast<int>(threadIdx.x % 32), i = lane % 8, matrix = lane / 8;
+    const uint32_t at = tile + static_cast<uint32_t>(first * Tile::kRowBytes) +
+                        Tile::offset(8 * (matrix / 2) + i, matrix % 2);
 #pragma unroll
-  for (int pair = 0; pair < kPairs; ++pair) {
+    for (int j = 0; j < 4 * kColumns; ++j) c[j / 4][j % 4] = 0.0f;
 #pragma unroll
-    for (int j = 0; j < 8; ++j) c[pair][j / 4][j % 4] = 0.0f;
-  }
+    for (int k = 0; k < kDepth / 16; ++k) {
 #pragma unroll
-  for (int k = 0; k < kDepth / 16; ++k) {
-#pragma unroll
-    for (int pair = 0; pair < kPairs; ++pair) {
-      uint32_t b[4];
-      load_matrices(b, (at ^ static_cast<uint32_t>(32 * k)) + pair * kPairBytes);
-      mma<T>(c[pair][0], rows.a[k], b[0], b[1]);
-      mma<T>(c[pair][1], rows.a[k], b[2], b[3]);
+      for (int j = 0; j < kColumns; j += 2) {
+        uint32_t b[4];
+        load_matrices(b, (at ^ static_cast<uint32_t>(32 * (k % 4))) + k / 4 * Tile::kSlabBytes +
+                             8 * j * Tile::kRowBytes);
+        mma<T>(c[j], rows.a[k], b[0], b[1]);
+        mma<T>(c[j + 1], rows.a[k], b[2], b[3]);
+      }
     }
   }
-}
 
-/// sum [kDepth / 8] += p * tile, over 16 kPairs shared rows from pair `first` on; p is what
-/// multiply_transposed() gave, rounded to T.
-template <int kDepth, int kPairs, typename T>
-__device__ __forceinline__ void multiply_add(float (&sum)[kDepth / 8][4],
-                                             const float (&p)[kPairs][2][4], uint32_t tile,
+  /// sum += p * tile, over 16 * kSteps shared rows from `first` on.
+  template <class Tile, int kColumns, int kSteps>
+  static __device__ __forceinline__ void add(float (&sum)[kColumns][4],
+                                             const uint32_t (&p)[kSteps][4], uint32_t tile,
                                              int first) {
-  constexpr int kPairBytes = 16 * Tile<kDepth>::kRowBytes;
-  const int lane = static_cast<int>(threadIdx.x % 32), i = lane % 8, matrix = lane / 8;
-  const int row = Tile<kDepth>::row_of(0, i, matrix % 2);
-  const uint32_t at = tile + static_cast<uint32_t>(first * kPairBytes) +
-                      Tile<kDepth>::offset(row, matrix / 2);
+    const int lane = static_cast<int>(threadIdx.x % 32), i = lane % 8, matrix = lane / 8;
+    const uint32_t at = tile + static_cast<uint32_t>(first * Tile::kRowBytes) +
+                        Tile::offset(8 * (matrix % 2) + i, matrix / 2);
 #pragma unroll
-  for (int pair = 0; pair < kPairs; ++pair) {
-    const uint32_t a[4] = {
-        pack_pair<T>(p[pair][0][0], p[pair][0][1]), pack_pair<T>(p[pair][0][2], p[pair][0][3]),
-        pack_pair<T>(p[pair][1][0], p[pair][1][1]), pack_pair<T>(p[pair][1][2], p[pair][1][3])};
+    for (int step = 0; step < kSteps; ++step) {
 #pragma unroll
-    for (int d = 0; d < kDepth / 8; d += 2) {
-      uint32_t b[4];
-      load_matrices_transposed(b, (at ^ static_cast<uint32_t>(16 * d)) + pair * kPairBytes);
-      mma<T>(sum[d], a, b[0], b[1]);
-      mma<T>(sum[d + 1], a, b[2], b[3]);
+      for (int d = 0; d < kColumns; d += 2) {
+        uint32_t b[4];
+        load_matrices_transposed(b, (at ^ static_cast<uint32_t>(16 * (d % 8))) +
+                                        d / 8 * Tile::kSlabBytes + 16 * step * Tile::kRowBytes);
+        mma<T>(sum[d], p[step], b[0], b[1]);
+        mma<T>(sum[d + 1], p[step], b[2], b[3]);
+      }
     }
+  }
+};
+
+/// What a product left, rounded, as the first operand of the next.
+template <typename T, int kColumns>
+__device__ __forceinline__ void pack_rows(const float (&c)[kColumns][4],
+                                          uint32_t (&a)[kColumns / 2][4]) {
+#pragma unroll
+  for (int j = 0; j < kColumns; ++j) {
+    a[j / 2][j % 2 * 2] = pack_pair<T>(c[j][0], c[j][1]);
+    a[j / 2][j % 2 * 2 + 1] = pack_pair<T>(c[j][2], c[j][3]);
   }
 }
 

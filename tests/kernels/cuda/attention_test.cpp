@@ -49,6 +49,14 @@ std::vector<Case> cases() {
       {{32, 31, 1}, 3, 64, {}, 0.1f},
       {{128, 100, 127}, 2, 128, {}, 0.2f},
       {{128, 65}, 3, 32, {}, 0.2f},
+      {{1, 2, 512, 64}, 2, 64, {}, 0.1f},
+      {{511, 512, 513}, 1, 64},
+      {{511, 1, 512, 63, 513, 130}, 1, 64, {}, 0.1f},
+      {{1000, 191, 193, 65}, 1, 64, {}, 0.2f},
+      {{300, 128, 129}, 2, 64, {65, 128, 63}, 0.1f},
+      {{513, 64, 257}, 1, 32, {}, 0.1f},
+      {{513, 64, 257}, 1, 128},
+      {{513, 65, 127}, 1, 128, {200, 65, 1}, 0.1f},
       {{8192, 5}, 1, 64, {3, 5}, 0.1f},
       {{3, 2049}, 1, 32, {2, 70}, 0.1f},
   };
@@ -180,6 +188,10 @@ struct Reference {
 
 class CudaAttention : public GpuTest {
  protected:
+  static bool has_wgmma() {
+    const CudaDevice& device = cuda_info().devices.at(0);
+    return device.major == 9 && device.minor == 0;
+  }
   /// Forward and backward of `layer` against the reference.
   void expect_values(Layer& layer, const Reference& ref, AttentionKernel forward,
                      AttentionKernel backward, double spread) {
@@ -211,6 +223,9 @@ TEST_F(CudaAttention, Values) {
       }
       expect_values(layer, ref, Kernel::flash, Kernel::plain, c.spread);
       expect_values(layer, ref, Kernel::flash, Kernel::flash, c.spread);
+      if (has_wgmma()) {
+        expect_values(layer, ref, Kernel::warpgroup, Kernel::warpgroup, c.spread);
+      }
       if (std::max(layer.shape.longest_q, layer.shape.longest_k) <= 128) {
         expect_values(layer, ref, Kernel::flash, Kernel::whole_sequence, c.spread);
       } else {
