@@ -1,9 +1,12 @@
 #include "autograd/tape.h"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 #include <utility>
 
 #include "base/error.h"
+#include "plan/execution.h"
 
 namespace hone {
 namespace {
@@ -30,8 +33,11 @@ bool Tape::trainable(const Weight& weight) const {
 }
 
 Weight Tape::in_dtype(Weight weight, DType dtype) {
-  if (!training_ || weight.dtype != DType::f32 || dtype == DType::f32) return weight;
-  shadows_[static_cast<size_t>(weight.slot)] = true;
+  if (!training_ && !gpu()) return weight;
+  if (!weight.present() || weight.dtype != DType::f32 || dtype == DType::f32) return weight;
+  const auto slot = static_cast<size_t>(weight.slot);
+  if (slot >= shadows_.size()) shadows_.resize(slot + 1);
+  shadows_[slot] = true;
   weight.dtype = dtype;
   return weight;
 }
@@ -102,7 +108,68 @@ void Tape::emit_again(Value x, Value y, const std::function<Value(Value)>& segme
   state(x).gradient = gradient(input);
 }
 
-void Tape::backward() { backward_to(0); }
+void Tape::backward() {
+  backward_to(0);
+  emit_sums();
+}
+
+bool Tape::gradient_is_shared(Value value) const {
+  const std::optional<Value> own = gradient(value);
+  if (!own) return false;
+  return std::any_of(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+    const std::optional<Value> other = gradient(entry.output);
+    return entry.output.id != value.id && other && other->id == own->id;
+  });
+}
+
+bool Tape::takes_gradient(const Weight& weight) {
+  const auto overlaps = [&](const Weight& other) {
+    return other.slot == weight.slot && other.offset < weight.offset + weight.rows * weight.width &&
+           weight.offset < other.offset + other.rows * other.width;
+  };
+  if (!sets_ || std::any_of(taken_.begin(), taken_.end(), overlaps)) return false;
+  taken_.push_back(weight);
+  set_slots_.resize(trainable_.size());
+  set_slots_[static_cast<size_t>(weight.slot)] = true;
+  return true;
+}
+
+void Tape::add_up(Value partials, std::shared_ptr<kernels::cuda::RowSums> sums) {
+  constexpr size_t kTogether = 24;  // of a few layers; their parts are held until then
+  sums_.emplace_back(partials, std::move(sums));
+  if (sums_.size() == kTogether) emit_sums();
+}
+
+void Tape::emit_sums() {
+  if (sums_.empty()) return;
+  Step step{"add_row_sums", {}, {}, {}};
+  std::vector<std::shared_ptr<kernels::cuda::RowSums>> list;
+  for (const auto& [partials, sums] : sums_) {
+    step.reads.push_back(partials);
+    list.push_back(sums);
+  }
+  step.run = [list = std::move(list)](const Frame& frame) {
+    const GpuFrame& gpu = frame.gpu();
+    std::vector<kernels::cuda::RowSums> some;
+    const auto add = [&] {
+      gpu.check(gpu.api->add_row_sums(some.data(), static_cast<int64_t>(some.size()), gpu.stream));
+      some.clear();
+    };
+    // Layers that share weights add to the same sums, and those of one launch may not overlap.
+    std::set<const float*> outs;
+    for (const auto& sums : list) {
+      const auto taken = [&](const float* out) { return out && !outs.insert(out).second; };
+      if (std::any_of(std::begin(sums->outs), std::end(sums->outs), taken)) {
+        add();
+        outs = {std::begin(sums->outs), std::end(sums->outs)};
+      }
+      some.push_back(*sums);
+    }
+    add();
+  };
+  plan_.add(std::move(step));
+  sums_.clear();
+}
 
 void Tape::backward_to(size_t count) {
   while (entries_.size() > count) {

@@ -1,9 +1,12 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "kernels/cuda/row_sums.h"
 #include "plan/plan.h"
 
 namespace hone {
@@ -29,6 +32,8 @@ class Tape {
   Tape& operator=(const Tape&) = delete;
 
   Plan& plan() { return plan_; }
+  /// Whether a GPU's steps are to be emitted.
+  bool gpu() const { return plan_.gpu(); }
   bool training() const { return training_; }
   bool trainable(const Weight& weight) const;
   /// Mixed precision: the slot as a product over values of `dtype` reads it. A weight kept in fp32
@@ -67,6 +72,19 @@ class Tape {
   /// Emits all backward steps.
   void backward();
 
+  /// On a GPU, for steps that add in place: whether a backward step yet to come reads the gradient
+  /// of `value` as that of another value too.
+  bool gradient_is_shared(Value value) const;
+  /// On a GPU: from now on the first product that gives a matrix's gradient sets it (=).
+  void set_gradients() { sets_ = true; }
+  /// Whether this is that product; ask once for each.
+  bool takes_gradient(const Weight& weight);
+  /// By slot, whether the plan sets the whole gradient.
+  const std::vector<bool>& set_slots() const { return set_slots_; }
+  /// On a GPU: `partials` will hold sums over rows in parts as `sums` says when the plan runs. They
+  /// are added up with others, in one step for many.
+  void add_up(Value partials, std::shared_ptr<kernels::cuda::RowSums> sums);
+
  private:
   struct Entry {
     Value output;
@@ -81,6 +99,7 @@ class Tape {
     std::optional<Value> quantized;
   };
   State& state(Value value);
+  void emit_sums();
   /// Emits the backward steps of all entries but the first `count`.
   void backward_to(size_t count);
   void emit_again(Value x, Value y, const std::function<Value(Value)>& segment);
@@ -91,6 +110,10 @@ class Tape {
   std::vector<bool> shadows_;
   std::vector<Entry> entries_;
   std::vector<State> states_;  ///< by value
+  bool sets_ = false;
+  std::vector<Weight> taken_;
+  std::vector<bool> set_slots_;
+  std::vector<std::pair<Value, std::shared_ptr<kernels::cuda::RowSums>>> sums_;
 };
 
 }  // namespace hone

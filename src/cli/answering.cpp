@@ -65,6 +65,7 @@ int answer_records(const CommonOptions& common, const AnsweringOptions& options,
                    const WriteAnswer& write) {
   Output output(options.output);
   settings.dtype = common.wanted_dtype();
+  settings.device = common.device;
   settings.threads = common.threads;
   settings.max_length = options.max_length;
   if (!options.memory_budget.empty()) {

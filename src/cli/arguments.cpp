@@ -159,15 +159,6 @@ void Arguments::positional(const std::string& name, std::string& target, const s
 
 void Arguments::example(const std::string& line) { app_->example = line; }
 
-void Arguments::take_device(const std::string& device) const {
-  if (device == "auto" || device == "cpu") return;
-  if (device == "cuda" || device.starts_with("cuda:")) {
-    fail(ErrorKind::unsupported, "--device: {}: this build has no CUDA backend; use cpu or auto",
-         quote(device));
-  }
-  fail(ErrorKind::usage, "--device: expected auto or cpu, got {}", quote(device));
-}
-
 void Arguments::take_dtype(const std::string& dtype) {
   common_.dtype_given = true;
   if (dtype == "fp32" || dtype == "float32") {
@@ -179,8 +170,7 @@ void Arguments::take_dtype(const std::string& dtype) {
   } else if (dtype == "int8") {
     common_.dtype = DType::i8;
   } else if (dtype == "fp16" || dtype == "float16") {
-    fail(ErrorKind::unsupported, "--dtype: {} is not there on the CPU; use fp32, bf16 or int8",
-         quote(dtype));
+    common_.dtype = DType::f16;
   } else {
     fail(ErrorKind::usage, "--dtype: expected {}, got {}",
          allow_fp16_ ? "fp32, bf16, fp16 or int8" : "fp32, bf16 or int8", quote(dtype));
@@ -188,8 +178,8 @@ void Arguments::take_dtype(const std::string& dtype) {
 }
 
 void Arguments::declare_common() {
-  app_->add(
-      "--device", "NAME", [this](const std::string& name) { take_device(name); }, "auto or cpu");
+  text("--device", "NAME", common_.device,
+       "auto (default: a GPU where one can be used), cpu, cuda or cuda:N");
   app_->add(
       "--dtype", "TYPE", [this](const std::string& name) { take_dtype(name); },
       allow_fp16_ ? "fp32, bf16, fp16 or int8" : "fp32 (default), bf16 or int8");

@@ -15,6 +15,7 @@ namespace hone::cli {
 struct CommonOptions {
   DType dtype = DType::f32;
   bool dtype_given = false;
+  std::string device = "auto";
   int threads = 0;  ///< 0: the cores that the process may use
   bool json = false;
   bool quiet = false;
@@ -64,7 +65,6 @@ class Arguments {
  private:
   struct App;
   void declare_common();
-  void take_device(const std::string& device) const;
   void take_dtype(const std::string& dtype);
   std::string spelled(const std::string& argument) const;
   /// Trainer's users write `--fp16 True`.

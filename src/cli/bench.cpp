@@ -116,7 +116,9 @@ int bench(const Words& words) {
   std::string name;
   std::string lengths;
   int64_t seconds = 3;
+  bool tune = false;
   arguments.positional("CASE", name, "a case, or list (default) for their names");
+  arguments.flag("--tune", tune, "on a GPU: time the library's products first, keep the fastest");
   arguments.integer("--seconds", 1, 3600, seconds, "of timed rounds; default 3");
   arguments.text("--lengths", "FILE", lengths, "token counts of the -sst2- cases, one a line");
   bool checkpointing = false;
@@ -134,6 +136,8 @@ int bench(const Words& words) {
   }
   infer::BenchOptions options;
   options.dtype = arguments.common().dtype;
+  options.device = arguments.common().device;
+  options.tune = tune;
   options.threads = arguments.common().threads;
   options.seconds = static_cast<double>(seconds);
   if (!lengths.empty()) options.lengths = read_lengths(lengths);

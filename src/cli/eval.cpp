@@ -148,6 +148,7 @@ int eval(const Words& words) {
   const std::vector<EvalPart> parts = open_parts(options.data, task);
   infer::SessionOptions settings;
   settings.dtype = common.wanted_dtype();
+  settings.device = common.device;
   settings.threads = common.threads;
   settings.max_length = options.max_length;
   apply(options.exits, settings);

@@ -8,7 +8,9 @@
 #include "cli/exit_code.h"
 #include "cli/output.h"
 #include "device/cpu_info.h"
+#include "device/cuda.h"
 #include "infer/model_facts.h"
+#include "kernels/cuda/api.h"
 #include "models/packed_file.h"
 #include "text/tokenizer.h"
 
@@ -30,9 +32,39 @@ OrderedJson build_facts() {
 #endif
   return {{"compiler", compiler},
           {"optimized", optimized},
-          {"backends", {"cpu"}},
+          {"backends", {"cpu", "cuda (where its plugin and a GPU are found)"}},
           {"dtypes", {"fp32", "bf16", "int8"}},
           {"weights", {"safetensors", "pytorch_model.bin", ".pth"}}};
+}
+
+/// What there is for CUDA, or why there is nothing.
+void add_cuda(OrderedJson& facts) {
+  const CudaInfo& cuda = cuda_info();
+  OrderedJson& devices = facts["devices"];
+  for (const CudaDevice& device : cuda.devices) {
+    OrderedJson entry{{"device", fmt::format("cuda:{}", device.index)},
+                      {"name", device.name},
+                      {"memory_bytes", device.memory_bytes},
+                      {"compute_capability", fmt::format("{}.{}", device.major, device.minor)},
+                      {"multiprocessors", device.multiprocessors}};
+    if (!device.missing.empty()) entry["missing"] = device.missing;
+    devices.push_back(std::move(entry));
+  }
+  OrderedJson about{{"plugin", cuda.plugin}};
+  if (!cuda.missing.empty()) about["missing"] = cuda.missing;
+  const auto version = [](int number) {
+    return fmt::format("{}.{}", number / 1000, number % 1000 / 10);
+  };
+  if (cuda.runtime > 0) about["runtime"] = version(cuda.runtime);
+  if (cuda.driver > 0) about["driver"] = version(cuda.driver);
+  if (cuda.missing.empty()) {
+    uint64_t number = 0;
+    const char* path = "";
+    const CudaStatus status = kernels::cuda::kernel_api().product_library(&number, &path);
+    about["products"] = status ? status : fmt::format("cuBLASLt {} ({})", number, path);
+    about["kernels"] = "own: attention, norms, embeddings, losses, AdamW";
+  }
+  facts["cuda"] = std::move(about);
 }
 
 OrderedJson machine_facts() {
@@ -52,6 +84,7 @@ OrderedJson machine_facts() {
                                           {"amx_palette_leaf_empty", cpu.amx_palette_leaf_empty}}});
   facts["isa"] = isa_name(chosen_isa());
   facts["kernels"] = kernels;
+  add_cuda(facts);
   return facts;
 }
 
@@ -117,9 +150,8 @@ std::string machine_text(const OrderedJson& facts) {
   const OrderedJson& build = facts["build"];
   const OrderedJson& cpu = facts["devices"][0];
   std::string out = line("hone", facts["version"].get<std::string>());
-  out +=
-      line("build", fmt::format("{}{}; CPU backend, no CUDA", build["compiler"].get<std::string>(),
-                                build["optimized"].get<bool>() ? "" : ", not optimized"));
+  out += line("build", fmt::format("{}{}", build["compiler"].get<std::string>(),
+                                   build["optimized"].get<bool>() ? "" : ", not optimized"));
   out += line("device", fmt::format("cpu: {}, {} usable cores", cpu["name"].get<std::string>(),
                                     cpu["usable_cores"].get<int>()));
   out += line("instructions", fmt::format("{}; using {}", fmt::join(cpu["isas"].get<Words>(), " "),
@@ -128,6 +160,25 @@ std::string machine_text(const OrderedJson& facts) {
     out += line("kernel " + choice["dtype"].get<std::string>(),
                 fmt::format("{} ({})", choice["kernel"].get<std::string>(),
                             choice["reason"].get<std::string>()));
+  }
+  for (size_t i = 1; i < facts["devices"].size(); ++i) {
+    const OrderedJson& gpu = facts["devices"][i];
+    out += line(
+        "device",
+        fmt::format("{}: {}, compute capability {}, {:.1f} GB{}", gpu["device"].get<std::string>(),
+                    gpu["name"].get<std::string>(), gpu["compute_capability"].get<std::string>(),
+                    1e-9 * gpu["memory_bytes"].get<double>(),
+                    gpu.contains("missing") ? "; " + gpu["missing"].get<std::string>() : ""));
+  }
+  const OrderedJson& cuda = facts["cuda"];
+  if (cuda.contains("missing")) {
+    out += line("cuda", "not used: " + cuda["missing"].get<std::string>());
+  } else {
+    out +=
+        line("cuda",
+             fmt::format("driver {}, runtime {}; products {}; kernels {}",
+                         cuda["driver"].get<std::string>(), cuda["runtime"].get<std::string>(),
+                         cuda["products"].get<std::string>(), cuda["kernels"].get<std::string>()));
   }
   if (cpu["amx_palette_leaf_empty"].get<bool>()) {
     out += line("note", "AMX is there but CPUID leaf 0x1D is empty; libraries that trust it crash");

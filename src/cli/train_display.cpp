@@ -122,6 +122,10 @@ std::string text_of(const train::Summary& summary) {
   out += fmt::format("  {:<26}{:8.2f} s\n", "wall", wall);
   out += fmt::format("  {:<26}{:.2f}% of the training time\n", "waiting for data",
                      100 * summary.waiting_share);
+  if (summary.gpu_idle_share) {
+    out += fmt::format("  {:<26}{:.2f}% of the steps' time\n", "GPU idle",
+                       100 * *summary.gpu_idle_share);
+  }
   out += fmt::format(
       "  {:<26}weights {}, gradients {}, optimiser {}, activations {}\n", "memory",
       train::megabytes(summary.memory.weights), train::megabytes(summary.memory.gradients),

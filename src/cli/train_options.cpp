@@ -249,6 +249,7 @@ train::Options TrainOptions::resolve(const CommonOptions& common) {
     options_.evaluate = do_eval_;
   }
   options_.batch.workers = static_cast<int>(workers_);
+  options_.device = common.device;
   options_.threads = common.threads;
   if (seeds_text_.empty()) {
     seeds_ = {static_cast<uint64_t>(seed_)};

@@ -105,6 +105,8 @@ bool is_available(Isa isa, const CpuInfo& cpu) {
       return cpu.avx512_bf16 && cpu.avx512_vnni;
     case Isa::amx:
       return cpu.amx_bf16 && is_available(Isa::avx512_bf16, cpu);
+    case Isa::gpu:
+      return false;
   }
   return false;
 }
@@ -144,6 +146,8 @@ std::string_view isa_name(Isa isa) {
       return "avx512_bf16";
     case Isa::amx:
       return "amx";
+    case Isa::gpu:
+      return "gpu";
   }
   return "?";
 }

@@ -16,6 +16,7 @@ enum class Isa : uint8_t {
   avx512_vnni,  ///< and dot products of bytes
   avx512_bf16,  ///< and its bf16 dot products
   amx,          ///< and tiles of bf16
+  gpu,          ///< none of the processor's: rows lie one behind the other, as a GPU reads them
 };
 std::string_view isa_name(Isa isa);
 

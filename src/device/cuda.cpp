@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cstring>
 
 #include "base/error.h"
@@ -25,6 +26,30 @@ void use_cuda_device(int device) {
     fail(ErrorKind::unsupported, "--device: cuda:{}: {}", device, found.missing);
   }
   cuda_check(api.use_device(device), "selecting a device");
+}
+
+bool select_device(const std::string& name) {
+  if (name == "cpu") return false;
+  if (name == "auto") {
+    if (!cuda_info().missing.empty()) return false;
+    for (const CudaDevice& device : cuda_info().devices) {
+      if (!device.missing.empty()) continue;
+      use_cuda_device(device.index);
+      return true;
+    }
+    return false;
+  }
+  const std::string digits = name.starts_with("cuda:") ? name.substr(5) : name == "cuda" ? "0" : "";
+  int index = -1;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
+  if (digits.empty() || error != std::errc() || end != digits.data() + digits.size()) {
+    fail(ErrorKind::usage, "--device: expected auto, cpu, cuda or cuda:N, got {}", quote(name));
+  }
+  if (!cuda_info().missing.empty()) {
+    fail(ErrorKind::unsupported, "--device: {}: {}", quote(name), cuda_info().missing);
+  }
+  use_cuda_device(index);
+  return true;
 }
 
 CudaBuffer::CudaBuffer(size_t bytes) : size_(bytes) {
@@ -54,6 +79,11 @@ CudaStream::CudaStream() { cuda_check(cuda_api().create_stream(&handle_), "creat
 
 CudaStream::~CudaStream() {
   if (handle_) cuda_api().destroy_stream(handle_);
+}
+
+CudaStream& cuda_stream() {
+  static CudaStream* stream = new CudaStream;  // the driver may be gone before a static is
+  return *stream;
 }
 
 void CudaStream::copy(void* to, const void* from, size_t bytes) {

@@ -51,6 +51,10 @@ void cuda_check(CudaStatus status, const char* what);
 /// there or cannot run this build.
 void use_cuda_device(int device);
 
+/// Selects what "auto", "cpu", "cuda" or "cuda:1" names; whether that is a GPU. "auto" is the first
+/// GPU that can run this build, else the processor. Errors name --device.
+bool select_device(const std::string& name);
+
 /// Device memory, uninitialised, aligned to 256 bytes. Needs cuda_info().missing to be empty, as
 /// all below.
 class CudaBuffer {
@@ -170,6 +174,9 @@ class CudaEvent {
  private:
   CudaHandle handle_ = nullptr;
 };
+
+/// The process's own stream, made at the first call, on the device that is in use then.
+CudaStream& cuda_stream();
 
 template <typename Body>
 CudaGraph CudaStream::capture(const Body& body) {

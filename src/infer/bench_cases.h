@@ -10,8 +10,10 @@ namespace hone::infer {
 
 struct BenchOptions {
   DType dtype = DType::f32;
-  int threads = 0;     ///< 0: the cores that the process may use
-  double seconds = 3;  ///< of timed rounds, at least three of them
+  std::string device = "cpu";  ///< as select_device() takes it
+  bool tune = false;           ///< on a GPU: look for the fastest products first
+  int threads = 0;             ///< 0: the cores that the process may use
+  double seconds = 3;          ///< of timed rounds, at least three of them
   /// Token counts of the sentences of an `-sst2-` case, in file order; none: drawn from a fixed
   /// distribution like SST-2's.
   std::vector<int64_t> lengths;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/random.h"
@@ -35,6 +36,14 @@ models::EncoderConfig bench_config(const BenchShape& shape) {
   config.positions = 512;
   config.type_vocab_size = 2;
   config.labels = {"LABEL_0", "LABEL_1"};
+  if (std::string_view(shape.model).starts_with("roberta")) {
+    config.model_type = "roberta";
+    config.vocab_size = 50265;
+    config.positions = 514;
+    config.type_vocab_size = 1;
+    config.pad_id = 1;
+    config.positions_skip_pad = true;
+  }
   return config;
 }
 

@@ -17,6 +17,7 @@ struct BenchShape {
 };
 inline constexpr BenchShape kBertBase = {"bert-base", 768, 3072, 12, 12};
 inline constexpr BenchShape kMiniLm = {"minilm", 384, 1536, 6, 12};
+inline constexpr BenchShape kRobertaBase = {"roberta-base", 768, 3072, 12, 12};
 
 struct BenchCase {
   const char* name;

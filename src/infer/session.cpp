@@ -4,7 +4,9 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "device/cpu_info.h"
+#include "device/cuda.h"
 #include "infer/memory_budget.h"
 #include "io/folder.h"
 #include "models/stored_weights.h"
@@ -15,6 +17,8 @@ namespace {
 // A forward pass takes sequences until it has this many tokens: enough to read each weight once
 // for many rows, few enough that the activations of a layer stay in the cache.
 constexpr int64_t kBatchTokens = 1024;
+// Enough for a GPU's products to be at their best.
+constexpr int64_t kGpuBatchTokens = 16384;
 // Under a budget: of the texts that are tokenised together.
 constexpr size_t kBudgetTextBytes = 1 << 16;
 
@@ -70,11 +74,36 @@ Session::Session(const std::string& model, const SessionOptions& options)
   if (streamed_) fit_to(options);
 }
 
+bool Session::wants_gpu(const SessionOptions& options) const {
+  if (options.device == "cpu") return false;
+  const bool exits = folder_.config.exits.method != models::ExitMethod::none && options.exits &&
+                     options.output == models::Output::logits;
+  const DType dtype =
+      options.dtype.value_or(folder_.config.quantization.stored ? DType::i8 : DType::f32);
+  const char* own = options.memory_budget > 0 ? "--memory-budget"
+                    : exits                   ? "early exits (--no-exits leaves them out)"
+                    : dtype == DType::i8      ? "int8"
+                    : file_exists(folder_.path + "/" + models::kPackedName)
+                        ? "weights packed for streaming"
+                        : nullptr;
+  if (!own) return select_device(options.device);
+  if (options.device != "auto" && select_device(options.device)) {
+    fail(ErrorKind::unsupported, "--device: {}: {} run on the CPU alone", quote(options.device),
+         own);
+  }
+  return false;
+}
+
 void Session::open_weights(const SessionOptions& options) {
+  gpu_ = wants_gpu(options);
   const bool head = options.output == models::Output::logits;
   models::StoredWeights stored = models::open_stored(folder_);
   const DType dtype = stored.dtype(folder_.config, options.dtype);
-  encoder_ = std::make_unique<models::Encoder>(folder_.config, dtype, chosen_isa(), head);
+  if (dtype == DType::f16 && !gpu_) {
+    fail(ErrorKind::unsupported, "--dtype: fp16 is not there on the CPU; use fp32, bf16 or int8");
+  }
+  encoder_ = std::make_unique<models::Encoder>(folder_.config, dtype,
+                                               gpu_ ? Isa::gpu : chosen_isa(), head);
   if (head && !stored.has_head(encoder_->family())) {
     fail(ErrorKind::bad_file,
          "{}: has no classification head ({}.weight); it can embed, not predict", stored.path(),
@@ -95,7 +124,14 @@ void Session::open_weights(const SessionOptions& options) {
     report_ = models::load_weights(*encoder_, *stored.checkpoint, pool_,
                                    {.adapter = stored.adapter.get()});
   }
-  execution_ = std::make_unique<Execution>(forward_.plan, encoder_->parameters().pointers(), pool_);
+  nn::Parameters& parameters = encoder_->parameters();
+  execution_ = std::make_unique<Execution>(
+      forward_.plan,
+      gpu_ ? parameters.arrays_for(dtype, forward_.shadows, false) : parameters.pointers(), pool_);
+  if (gpu_) {
+    parameters.refresh(pool_);
+    batch_tokens_ = kGpuBatchTokens;
+  }
 }
 
 void Session::open_exits(const SessionOptions& options) {

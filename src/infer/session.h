@@ -24,6 +24,9 @@ struct SessionOptions {
   std::optional<DType> dtype = {};  ///< of the products; absent: int8 where stored so, else fp32
   /// Under int8: instead of what the folder keeps in higher precision.
   std::optional<std::vector<std::string>> kept = {};
+  /// As select_device() takes it. Early exits, int8 and a memory budget are the processor's: "auto"
+  /// is it then.
+  std::string device = "cpu";
   int threads = 0;         ///< 0: the cores that the process may use
   int64_t max_length = 0;  ///< tokens a sequence with special ones; 0: what the folder says
   bool truncate = true;    ///< false: a longer input is an error
@@ -87,11 +90,13 @@ class Session {
   void answer_batch(std::span<Answer> answers, double deadline);
   /// Under a budget: fewer at a time, whose texts and tokens count too.
   std::vector<Answer> run_in_lots(std::span<const Input> inputs);
+  bool wants_gpu(const SessionOptions& options) const;
   void open_weights(const SessionOptions& options);
   void fit_to(const SessionOptions& options);
   /// The pass of streamed weights.
   Layered& layered() { return exits_ ? exits_->layered() : *layered_; }
   bool truncate_;
+  bool gpu_ = false;
   ThreadPool pool_;
   models::ModelFolder folder_;
   text::Tokenizer tokenizer_;

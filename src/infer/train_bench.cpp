@@ -8,18 +8,26 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "device/cpu_info.h"
+#include "device/cuda.h"
 #include "infer/bench_models.h"
 #include "kernels/cpu/peak.h"
+#include "kernels/cuda/peak.h"
 #include "models/init.h"
+#include "optim/gpu_optimizer.h"
+#include "plan/gpu_runner.h"
 #include "train/stepper.h"
 
 namespace hone::infer {
 namespace {
 
-constexpr std::array<BenchCase, 4> kCases = {{{"train-bert-base-b8-len128", kBertBase, 8, 128},
-                                              {"train-bert-base-b32-len128", kBertBase, 32, 128},
-                                              {"train-minilm-b32-len128", kMiniLm, 32, 128},
-                                              {"train-minilm-sst2-b32", kMiniLm, 32, 0}}};
+constexpr std::array<BenchCase, 7> kCases = {
+    {{"train-bert-base-b8-len128", kBertBase, 8, 128},
+     {"train-bert-base-b32-len128", kBertBase, 32, 128},
+     {"train-minilm-b32-len128", kMiniLm, 32, 128},
+     {"train-minilm-sst2-b32", kMiniLm, 32, 0},
+     {"train-roberta-base-sst2-b32", kRobertaBase, 32, 0},
+     {"train-roberta-base-b32-len128", kRobertaBase, 32, 128},
+     {"train-roberta-base-b32-len512", kRobertaBase, 32, 512}}};
 
 models::EncoderConfig training_config(const BenchShape& shape) {
   models::EncoderConfig config = bench_config(shape);
@@ -32,7 +40,9 @@ models::EncoderConfig training_config(const BenchShape& shape) {
 class Run {
  public:
   Run(const BenchShape& shape, const TrainBenchOptions& options, ThreadPool& pool)
-      : pool_(pool), encoder_(training_config(shape), DType::f32, chosen_isa(), true) {
+      : pool_(pool),
+        encoder_(training_config(shape), DType::f32,
+                 select_device(options.common.device) ? Isa::gpu : chosen_isa(), true) {
     models::init_random(encoder_, 1, 0.02f, pool);
     optimizer_.emplace(encoder_.parameters(),
                        std::vector<bool>(encoder_.parameters().list().size(), true),
@@ -43,24 +53,34 @@ class Run {
 
   const models::EncoderConfig& config() const { return encoder_.config(); }
   train::Stepper& stepper() { return *stepper_; }
-  double optimizer_seconds() const { return optimizer_seconds_; }
+  bool gpu() const { return encoder_.parameters().on_gpu(); }
+  optim::Optimizer& optimizer() { return *optimizer_; }
+  double optimizer_seconds() const {
+    return gpu() ? optimizer_->gpu()->seconds() : optimizer_seconds_;
+  }
 
   double step(const models::Batch& batch) {
     const Stopwatch watch;
+    start(batch);
+    const optim::StepReport report = optimizer_->report(update_);
+    const double loss = stepper_->loss(ticket_);
+    if (!std::isfinite(loss) || report.skipped) {
+      fail(ErrorKind::internal, "bench: step {}: the loss is {}", number_, loss);
+    }
+    return watch.seconds();
+  }
+
+  /// On a GPU, to be followed by step() before long: its report is the last that is kept.
+  void start(const models::Batch& batch) {
     train::Labels labels;
     for (int64_t i = 0; i < batch.sequences(); ++i) {
       labels.classes.push_back(static_cast<int32_t>(i % 2));
     }
     const auto count = static_cast<double>(batch.sequences());
-    const double loss =
-        stepper_->accumulate(batch, labels, {.seed = 1, .step = number_++, .count = count});
+    ticket_ = stepper_->start(batch, labels, {.seed = 1, .step = number_++, .count = count});
     const Stopwatch update;
-    const optim::StepReport report = optimizer_->step(2e-5, pool_);
+    update_ = optimizer_->start_step(2e-5, pool_);
     optimizer_seconds_ += update.seconds();
-    if (!std::isfinite(loss) || report.skipped) {
-      fail(ErrorKind::internal, "bench: step {}: the loss is {}", number_, loss);
-    }
-    return watch.seconds();
   }
 
  private:
@@ -70,7 +90,12 @@ class Run {
   std::optional<train::Stepper> stepper_;
   int64_t number_ = 0;
   double optimizer_seconds_ = 0;
+  train::Stepper::Ticket ticket_;
+  optim::Optimizer::Ticket update_;
 };
+
+/// Steps a round, between two waits for a GPU.
+constexpr int64_t kGpuRound = 20;
 
 }  // namespace
 
@@ -83,6 +108,13 @@ TrainBenchResult run_train_bench(const std::string& name, const TrainBenchOption
   const std::vector<models::Batch> batches =
       make_bench_batches(bench.batch, bench.length, options.common.lengths, run.config());
   for (const models::Batch& batch : batches) run.stepper().execution().resize(batch.extents());
+  const int64_t round = run.gpu() ? kGpuRound : 1;
+  if (run.gpu()) {
+    run.stepper().execution().gpu()->tune(options.common.tune);
+    for (const models::Batch& batch : batches) {
+      for (int i = 0; i < 3; ++i) run.step(batch);  // the graphs are there then
+    }
+  }
   run.step(batches.front());
 
   const double forward = run.stepper().forward_seconds();
@@ -96,13 +128,16 @@ TrainBenchResult run_train_bench(const std::string& name, const TrainBenchOption
   const std::clock_t cpu = std::clock();
   while (steps.size() < 3 || total.seconds() < options.common.seconds) {
     const models::Batch& batch = batches[steps.size() % batches.size()];
-    steps.push_back(run.step(batch));
-    flops += run.stepper().flops(batch.extents());
-    sequences += batch.sequences();
+    const Stopwatch watch;
+    for (int64_t i = 1; i < round; ++i) run.start(batch);
+    run.step(batch);
+    steps.push_back(watch.seconds() / static_cast<double>(round));
+    flops += run.stepper().flops(batch.extents()) * static_cast<double>(round);
+    sequences += batch.sequences() * round;
   }
   const double seconds = total.seconds();
   const double cpu_seconds = static_cast<double>(std::clock() - cpu) / CLOCKS_PER_SEC;
-  const auto count = static_cast<double>(steps.size());
+  const auto count = static_cast<double>(static_cast<int64_t>(steps.size()) * round);
   TrainBenchResult result;
   result.name = name;
   result.steps = static_cast<int64_t>(steps.size());
@@ -118,6 +153,10 @@ TrainBenchResult run_train_bench(const std::string& name, const TrainBenchOption
   result.p10_ms = at_share(steps, 0.1) * 1e3;
   result.p90_ms = at_share(steps, 0.9) * 1e3;
   result.activation_bytes = run.stepper().execution().arena_bytes();
+  if (run.gpu()) {
+    result.share_of_peak = 1e9 * result.gflops / kernels::cuda::measured_peak(options.common.dtype);
+    return result;
+  }
   result.share_of_peak =
       result.gflops / kernels::measured_peak(chosen_isa(), options.common.dtype, pool);
   return result;

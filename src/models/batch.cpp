@@ -1,5 +1,7 @@
 #include "models/batch.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace hone::models {
@@ -9,6 +11,7 @@ void Batch::clear() {
     array->clear();
   samples_.clear();
   read_samples_.clear();
+  longest_ = 0;
   offsets_.assign(1, 0);
   read_offsets_.assign(1, 0);
 }
@@ -30,6 +33,7 @@ void Batch::add(std::span<const int32_t> ids, std::span<const int32_t> types, in
            config_->type_vocab_size);
     }
   }
+  longest_ = std::max(longest_, length);
   reads_.push_back(static_cast<int32_t>(ids_.size()));
   read_places_.push_back(0);
   read_samples_.push_back(sample);
@@ -71,6 +75,7 @@ Extents Batch::extents() const {
   extents[Axis::tokens] = tokens();
   extents[Axis::sequences] = sequences();
   extents[Axis::reads] = static_cast<int64_t>(reads_.size());
+  extents.longest = longest_;
   return extents;
 }
 

@@ -39,6 +39,7 @@ class Batch {
 
  private:
   const EncoderConfig* config_;
+  int64_t longest_ = 0;
   std::vector<int32_t> ids_;
   std::vector<int32_t> types_;
   std::vector<int32_t> positions_;

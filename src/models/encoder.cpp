@@ -93,6 +93,7 @@ DType activations_of(DType dtype, Isa isa) {
 
 /// Of a part's weights.
 DType weights_of(const EncoderConfig& config, std::string_view part, DType dtype, Isa isa) {
+  if (isa == Isa::gpu) return DType::f32;  // whose plans read shadows in `dtype`
   return config.quantization.keeps(part) ? activations_of(dtype, isa) : dtype;
 }
 
@@ -108,6 +109,9 @@ Encoder::Encoder(EncoderConfig config, DType dtype, Isa isa, bool with_head,
       embeddings_(declare_embeddings(parameters_, config_, family_.names,
                                      weights_of(config_, kEmbeddingsPart, dtype, isa))),
       order_(layer_order(config_)) {
+  if (isa == Isa::gpu && dtype == DType::i8) {
+    fail(ErrorKind::unsupported, "--dtype: int8 has no kernels on a GPU; use bf16 or --device cpu");
+  }
   const WeightNames& names = family_.names;
   std::optional<LoraMatcher> matcher;
   if (lora) {

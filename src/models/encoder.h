@@ -38,7 +38,8 @@ struct EncoderInputs {
 struct Forward {
   Plan plan;
   EncoderInputs inputs;
-  Value output;  ///< fp32
+  Value output;               ///< fp32
+  std::vector<bool> shadows;  ///< by slot: read in another dtype than it is kept in, on a GPU
 };
 
 /// A recorded training step: forward, loss and backward, without the optimiser.
@@ -47,10 +48,11 @@ struct TrainingStep {
   EncoderInputs inputs;
   Value labels;  ///< as ops::LossInputs
   Value scale;
-  Value logits;               ///< fp32 [sequences, labels]
-  std::vector<Value> losses;  ///< fp64 [1, 1], the batch's share of the mean; one an exit
-  std::vector<bool> shadows;  ///< by slot: read in the options' dtype, not as it is kept
-  size_t forward_steps = 0;   ///< of the plan; the others are the backward pass
+  Value logits;                 ///< fp32 [sequences, labels]
+  std::vector<Value> losses;    ///< fp64 [1, 1], the batch's share of the mean; one an exit
+  std::vector<bool> shadows;    ///< by slot: read in the options' dtype, not as it is kept
+  std::vector<bool> set_slots;  ///< by slot: its gradient is set (=), not added to
+  size_t forward_steps = 0;     ///< of the plan; the others are the backward pass
 };
 
 /// One of the parts of a forward pass that is cut at the boundaries of the layers, so that
@@ -70,6 +72,8 @@ struct TrainingOptions {
   /// Activation checkpointing: into how many segments the layers are cut, of which memory holds the
   /// inputs alone while the forward pass runs on; at most one a layer. 0: none.
   int64_t checkpoint_segments = 0;
+  /// On a GPU: gradients of matrices are set (=), as the first batch of a step may.
+  bool set_gradients = false;
 };
 
 /// An encoder of one of the families, with its classification head where `with_head`. One

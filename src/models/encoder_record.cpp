@@ -11,7 +11,9 @@
 namespace hone::models {
 
 EncoderInputs Encoder::declare_inputs(Plan& plan) {
-  const auto indices = [&](Axis rows) { return plan.input(DType::i32, rows, 1); };
+  const auto indices = [&](Axis rows, Filler filler = Filler::zero) {
+    return plan.input(DType::i32, rows, 1, filler);
+  };
   const auto numbers = [&](Axis rows, int64_t width) {
     return plan.input(DType::i64, rows, width);
   };
@@ -19,10 +21,10 @@ EncoderInputs Encoder::declare_inputs(Plan& plan) {
   in.ids = indices(Axis::tokens);
   in.types = indices(Axis::tokens);
   in.positions = indices(Axis::tokens);
-  in.packing = {.offsets = indices(Axis::sequences),
+  in.packing = {.offsets = indices(Axis::sequences, Filler::last),
                 .places = indices(Axis::tokens),
-                .reads = indices(Axis::reads),
-                .read_offsets = indices(Axis::sequences),
+                .reads = indices(Axis::reads, Filler::minus_one),
+                .read_offsets = indices(Axis::sequences, Filler::last),
                 .read_places = indices(Axis::reads),
                 .random = numbers(Axis::one, 2),
                 .samples = numbers(Axis::tokens, 1),
@@ -36,7 +38,8 @@ Value Encoder::run_layer(Tape& tape, Value x, const nn::Packing& packing, bool f
   const nn::TransformerLayer& layer = layers_[order_[depth]];
   const bool last = depth + 1 == order_.size();
   // Training's backward pass wants the last rows in the layer's own dtype.
-  const DType dtype = last && !tape.training() ? ops::wide_dtype(x.dtype) : x.dtype;
+  const bool widens = last && !tape.training() && !tape.gpu();
+  const DType dtype = widens ? ops::wide_dtype(x.dtype) : x.dtype;
   const nn::LayerOut out{dtype, !last && layers_[order_[depth + 1]].weights() == DType::i8};
   return last && first_only ? layer.read(tape, x, packing, depth, out)
                             : layer.all(tape, x, packing, depth, out);
@@ -52,8 +55,8 @@ Value Encoder::run_layers(Tape& tape, Value x, const nn::Packing& packing, bool 
 
 Value Encoder::embed(Tape& tape, const EncoderInputs& in, DType dtype) const {
   tape.plan().set_scope("embeddings");
-  Value x = ops::embed_tokens(tape, {in.ids, in.positions, in.types}, embeddings_, dtype);
-  x = ops::dropout(tape, x, in.packing.drop(config_.embedding_dropout, 0));
+  const Value x = ops::embed_tokens(tape, {in.ids, in.positions, in.types}, embeddings_, dtype,
+                                    in.packing.drop(config_.embedding_dropout, 0));
   if (!projection_) return x;
   const uint64_t outside = order_.size();  // of the layers, where adapters drop
   return (*projection_)(tape, x, {.out = dtype}, in.packing.drop(0, nn::lora_site(outside, 0)));
@@ -75,19 +78,28 @@ Value Encoder::hidden(Tape& tape, const EncoderInputs& in, bool first_only,
   return cuts == 0 ? run_layers(tape, x, packing, first_only, 0, count) : x;
 }
 
+namespace {
+
+/// What heads compute in: fp32 on a processor; a GPU's products want the layers' own.
+DType head_dtype(const Tape& tape, Value rows) {
+  return tape.gpu() ? rows.dtype : ops::wide_dtype(rows.dtype);
+}
+
+}  // namespace
+
 Value Encoder::head_logits(Tape& tape, Value rows, const nn::Packing& packing) const {
   if (!head_) fail(ErrorKind::internal, "logits of an encoder without a head");
   // Behind the sites of all layers.
   const uint64_t site = 4 * (order_.size() + 1);
   const float p = config_.head_dropout;
-  const DType wide = ops::wide_dtype(rows.dtype);
+  const DType wide = head_dtype(tape, rows);
   Value x = ops::convert(tape, rows, wide);  // still of the layer
   tape.plan().set_scope("head");
   if (family_.drops_before_head) x = ops::dropout(tape, x, packing.drop_read(p, site));
   x = head_->dense(tape, x, {.activation = family_.head_activation, .out = wide},
                    packing.drop_read(0, nn::lora_site(order_.size(), 1)));
   x = ops::dropout(tape, x, packing.drop_read(p, site + 1));
-  return head_->out(tape, x, {.out = wide});
+  return head_->out(tape, x, {.out = ops::wide_dtype(wide)});
 }
 
 Value Encoder::exit_logits(Tape& tape, Value x, const nn::Packing& packing, size_t depth) const {
@@ -95,7 +107,7 @@ Value Encoder::exit_logits(Tape& tape, Value x, const nn::Packing& packing, size
   // Behind those of the head.
   const uint64_t site = 4 * (order_.size() + 1) + 2 * (depth + 1);
   const float p = config_.head_dropout;
-  const DType wide = ops::wide_dtype(x.dtype);
+  const DType wide = head_dtype(tape, x);
   tape.plan().set_scope("exit " + std::to_string(depth));
   x = ops::convert(tape, ops::gather_rows(tape, x, packing.reads), wide);
   if (family_.drops_before_head) x = ops::dropout(tape, x, packing.drop_read(p, site));
@@ -105,7 +117,7 @@ Value Encoder::exit_logits(Tape& tape, Value x, const nn::Packing& packing, size
   x = dense(tape, x, {.activation = activation, .out = wide},
             packing.drop_read(0, nn::lora_site(order_.size(), 2 + depth)));
   x = ops::dropout(tape, x, packing.drop_read(p, site + 1));
-  return exit.out(tape, x, {.out = wide});
+  return exit.out(tape, x, {.out = ops::wide_dtype(wide)});
 }
 
 Value Encoder::finish(Tape& tape, Value x, const EncoderInputs& in,
@@ -131,11 +143,14 @@ bool reads_first_only(const OutputOptions& options) {
 
 Forward Encoder::record(const OutputOptions& options) const {
   Forward forward;
+  forward.plan.set_gpu(parameters_.on_gpu());
+  forward.plan.set_pads_sequences();
   Tape tape(forward.plan);
   forward.inputs = declare_inputs(forward.plan);
   const Value x = hidden(tape, forward.inputs, reads_first_only(options), {.dtype = activations_});
   forward.output = finish(tape, x, forward.inputs, options);
   forward.plan.keep(forward.output);
+  forward.shadows = tape.shadows();
   return forward;
 }
 
@@ -186,7 +201,9 @@ void Encoder::add_losses(Tape& tape, const ops::LossOptions& loss, const std::ve
 TrainingStep Encoder::record_training(const ops::LossOptions& loss, std::vector<bool> trainable,
                                       const TrainingOptions& options) const {
   TrainingStep step;
+  step.plan.set_gpu(parameters_.on_gpu());
   Tape tape(step.plan, std::move(trainable));
+  if (options.set_gradients) tape.set_gradients();
   step.inputs = declare_inputs(step.plan);
   std::vector<Value> exits;
   if (exits_.empty()) {
@@ -204,15 +221,16 @@ TrainingStep Encoder::record_training(const ops::LossOptions& loss, std::vector<
   }
   const bool classes = loss.kind == ops::LossKind::cross_entropy;
   step.labels = step.plan.input(classes ? DType::i32 : step.logits.dtype, Axis::sequences,
-                                classes ? 1 : step.logits.width);
+                                classes ? 1 : step.logits.width, Filler::minus_one);
   step.scale = step.plan.input(DType::f64, Axis::one, 2);
   add_losses(tape, loss, exits, step);
   step.plan.keep(step.logits);
   const size_t after = step.plan.steps().size();
   tape.backward();
   step.shadows = tape.shadows();
+  step.set_slots = tape.set_slots();
   step.forward_steps = step.plan.prune(after);
-  if (options.dtype == DType::f16) ops::round_halves(step.plan);
+  if (options.dtype == DType::f16 && !step.plan.gpu()) ops::round_halves(step.plan);
   return step;
 }
 

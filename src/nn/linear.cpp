@@ -33,6 +33,27 @@ Linear::Linear(Parameters& parameters, const std::vector<std::string>& modules, 
   }
 }
 
+Linear Linear::outputs(int64_t first, int64_t count) const {
+  Linear part = *this;
+  part.weight_.rows = count;
+  part.weight_.offset += first * weight_.width;
+  part.bias_.width = count;
+  part.bias_.offset += first;
+  part.adapters_.clear();
+  for (Lora adapter : adapters_) {
+    if (adapter.column < first || adapter.column >= first + count) continue;
+    adapter.column -= first;
+    part.adapters_.push_back(adapter);
+  }
+  return part;
+}
+
+Linear Linear::without_bias() const {
+  Linear other = *this;
+  other.bias_ = {};
+  return other;
+}
+
 Value Linear::operator()(Tape& tape, Value x, const ops::LinearOptions& options,
                          const ops::DropoutSite& drop) const {
   if (adapters_.empty()) return ops::linear(tape, x, weight_, bias_, isa_, options);

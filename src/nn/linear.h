@@ -24,6 +24,12 @@ class Linear {
   Value operator()(Tape& tape, Value x, const ops::LinearOptions& options = {},
                    const ops::DropoutSite& drop = {}) const;
 
+  /// The same layer for some of its outputs, and without its bias. Of rows that lie one behind the
+  /// other, as on a GPU.
+  Linear outputs(int64_t first, int64_t count) const;
+  Linear without_bias() const;
+  const Weight& bias() const { return bias_; }
+
  private:
   Isa isa_;
   Weight weight_;

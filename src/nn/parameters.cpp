@@ -101,6 +101,33 @@ void Parameters::add_shadows(DType dtype, const std::vector<bool>& slots) {
   stale_ = true;
 }
 
+WeightArrays Parameters::arrays_for(DType dtype, const std::vector<bool>& slots, bool training) {
+  if (!on_gpu()) {
+    if (dtype == DType::f32) return WeightArrays(pointers_);
+    add_shadows(dtype, slots);
+    return {pointers_, shadow_pointers_};
+  }
+  if (!gpu_ || !gpu_->covers(dtype, slots, training)) {
+    refresh_host();
+    gpu_.reset();  // the old ones go before the new ones come
+    gpu_ = std::make_unique<GpuWeights>(*this, dtype, slots, training);
+    stale_ = true;
+  }
+  return gpu_->arrays();
+}
+
+void Parameters::refresh(ThreadPool& pool) {
+  if (!on_gpu()) return refresh_shadows(pool);
+  if (!stale_ || !gpu_) return;
+  gpu_->upload(*this);
+  stale_ = host_is_old_ = false;
+}
+
+void Parameters::refresh_host() {
+  if (host_is_old_) gpu_->download(arena_.data());
+  host_is_old_ = false;
+}
+
 void Parameters::refresh_shadows(ThreadPool& pool, const std::vector<bool>* changed) {
   if (!stale_ || shadows_.size() == 0) return;
   for (const Parameter& parameter : list_) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "base/thread_pool.h"
 #include "device/cpu_info.h"
 #include "device/memory.h"
+#include "nn/gpu_weights.h"
 #include "plan/value.h"
 
 namespace hone::nn {
@@ -27,6 +29,9 @@ struct Parameter {
 
 /// A model's weights: declared while the model is built, allocated once as one arena, filled by a
 /// loader. Every tensor is named as its family's checkpoints name it, without prefix.
+///
+/// Of Isa::gpu the arena here is what is loaded and saved; plans read a copy on the device, made
+/// when they are about to run. An optimiser changes that copy: see refresh_host().
 class Parameters {
  public:
   explicit Parameters(Isa isa) : isa_(isa) {}
@@ -38,6 +43,7 @@ class Parameters {
 
   const std::vector<Parameter>& list() const { return list_; }
   Isa isa() const { return isa_; }
+  bool on_gpu() const { return isa_ == Isa::gpu; }
   /// Bytes of the arena that allocate() takes.
   size_t bytes() const;
   /// Of one slot, laid out as its kind says.
@@ -69,6 +75,18 @@ class Parameters {
   /// Makes shadows anew after data() or arena() was asked for; of `changed` slots where one knows
   /// which they are.
   void refresh_shadows(ThreadPool& pool, const std::vector<bool>* changed = nullptr);
+  /// The arrays for a plan of `dtype` that reads the shadows of these slots. Those of another dtype
+  /// than before replace the ones before. `training`: what is read may change.
+  WeightArrays arrays_for(DType dtype, const std::vector<bool>& slots, bool training);
+  /// Before a plan runs: what was loaded since is sent to the GPU, or its shadows are made anew.
+  void refresh(ThreadPool& pool);
+  /// Before the arena is read: takes what an optimiser has changed on the GPU.
+  void refresh_host();
+  /// For an optimiser on the GPU, which changes them.
+  GpuWeights& changing_on_gpu() {
+    host_is_old_ = true;
+    return *gpu_;
+  }
   /// What add_shadows() would take.
   size_t shadow_bytes(DType dtype, const std::vector<bool>& slots) const;
 
@@ -86,6 +104,8 @@ class Parameters {
   std::vector<const void*> shadow_pointers_;
   Buffer shadows_;
   bool stale_ = true;
+  std::unique_ptr<GpuWeights> gpu_;
+  bool host_is_old_ = false;
 };
 
 }  // namespace hone::nn

@@ -4,13 +4,28 @@
 
 namespace hone::nn {
 
+namespace {
+
+std::optional<Linear> stacked(Parameters& parameters, const TransformerNames& names,
+                              const TransformerSizes& sizes, const LoraTargets* lora) {
+  if (!parameters.on_gpu()) return {};
+  return Linear(parameters, {names.query, names.key, names.value}, 3 * sizes.hidden, sizes.hidden,
+                sizes.dtype, lora);
+}
+
+}  // namespace
+
 TransformerLayer::TransformerLayer(Parameters& parameters, const TransformerNames& names,
                                    const TransformerSizes& sizes, int64_t positions,
                                    bool distances_with_keys, const LoraTargets* lora)
     : sizes_(sizes),
-      query_(parameters, {names.query}, sizes.hidden, sizes.hidden, sizes.dtype, lora),
-      key_value_(parameters, {names.key, names.value}, 2 * sizes.hidden, sizes.hidden, sizes.dtype,
-                 lora),
+      qkv_(stacked(parameters, names, sizes, lora)),
+      query_(
+          qkv_ ? qkv_->outputs(0, sizes.hidden)
+               : Linear(parameters, {names.query}, sizes.hidden, sizes.hidden, sizes.dtype, lora)),
+      key_value_(qkv_ ? qkv_->outputs(sizes.hidden, 2 * sizes.hidden)
+                      : Linear(parameters, {names.key, names.value}, 2 * sizes.hidden, sizes.hidden,
+                               sizes.dtype, lora)),
       attention_out_(parameters, {names.attention_out}, sizes.hidden, sizes.hidden, sizes.dtype,
                      lora),
       attention_norm_(parameters, names.attention_norm, sizes.hidden, sizes.eps),
@@ -35,8 +50,12 @@ Value TransformerLayer::all(Tape& tape, Value x, const Packing& packing, uint64_
                             const LayerOut& out) const {
   const auto lora = [&](uint64_t place) { return packing.drop(0, lora_site(depth, place)); };
   ops::AttentionInputs inputs;
-  inputs.q = query_(tape, x, {.out = x.dtype}, lora(0));
-  inputs.kv = key_value_(tape, x, {.out = x.dtype}, lora(1));
+  if (qkv_) {
+    inputs.q = inputs.kv = (*qkv_)(tape, x, {.out = x.dtype}, lora(0));
+  } else {
+    inputs.q = query_(tape, x, {.out = x.dtype}, lora(0));
+    inputs.kv = key_value_(tape, x, {.out = x.dtype}, lora(1));
+  }
   inputs.q_offsets = packing.offsets;
   inputs.offsets = packing.offsets;
   inputs.q_places = packing.places;
@@ -70,18 +89,28 @@ Value TransformerLayer::finish(Tape& tape, const ops::AttentionInputs& partial, 
                                const Sites& sites, const LayerOut& out) const {
   ops::AttentionInputs inputs = partial;
   inputs.heads = sizes_.heads;
+  // On a GPU sums go between kernels in the activations' dtype, and the norm adds the bias: there
+  // memory is the limit. On a processor a product's sums stay in the cache.
+  const bool gpu = tape.gpu();
+  const ops::LinearOptions sums{.out = gpu ? residual.dtype : DType::f32};
+  const auto product = [&](const Linear& linear, Value x, const ops::DropoutSite& lora) {
+    return gpu ? linear.without_bias()(tape, x, sums, lora) : linear(tape, x, sums, lora);
+  };
+  const auto bias = [&](const Linear& linear) { return gpu ? linear.bias() : Weight{}; };
   const Value attended =
-      attention_out_(tape, ops::attention(tape, inputs, relative_), {}, sites.lora_attention_out);
+      product(attention_out_, ops::attention(tape, inputs, relative_), sites.lora_attention_out);
   const Value middle = attention_norm_(tape, attended,
                                        {.residual = residual,
                                         .dropout = sites.attention_out,
+                                        .bias = bias(attention_out_),
                                         .out = residual.dtype,
                                         .quantized = weights() == DType::i8});
   const Value wide = feed_in_(
       tape, middle, {.activation = sizes_.activation, .out = residual.dtype}, sites.lora_feed_in);
-  return feed_norm_(tape, feed_out_(tape, wide, {}, sites.lora_feed_out),
+  return feed_norm_(tape, product(feed_out_, wide, sites.lora_feed_out),
                     {.residual = middle,
                      .dropout = sites.feed_out,
+                     .bias = bias(feed_out_),
                      .out = out.dtype,
                      .quantized = out.quantized});
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "nn/layer_norm.h"
@@ -57,7 +58,8 @@ struct LayerOut {
 
 /// An encoder layer with its norms behind the residual sums, as BERT's are.
 /// Queries have a matrix of their own beside the stacked keys and values, so that the last layer
-/// can run them for the read rows alone.
+/// can run them for the read rows alone. On a GPU, where rows of a matrix can be taken as they lie,
+/// all three are one, and one product where all rows are wanted.
 class TransformerLayer {
  public:
   /// `positions` > 0 declares a table of distances. `lora` may be null.
@@ -86,6 +88,7 @@ class TransformerLayer {
                const LayerOut& out) const;
 
   TransformerSizes sizes_;
+  std::optional<Linear> qkv_;  ///< on a GPU, where the next two are parts of it
   Linear query_;
   Linear key_value_;
   Linear attention_out_;

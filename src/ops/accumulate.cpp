@@ -22,6 +22,15 @@ void accumulate(Tape& tape, Value value, Value gradient) {
   if (before->dtype != gradient.dtype) fail(ErrorKind::internal, "gradients of two dtypes");
   Plan& plan = tape.plan();
   const Value sum = plan.temporary(gradient.dtype, gradient.rows, gradient.width);
+  if (plan.gpu()) {
+    plan.add({"add", {*before, gradient}, {sum}, [=](const Frame& frame) {
+                const GpuFrame& gpu = frame.gpu();
+                gpu.check(gpu.api->add(
+                    sum.dtype, frame.data<const void>(*before), frame.data<const void>(gradient),
+                    frame.rows(sum) * sum.width, frame.data<void>(sum), gpu.stream));
+              }});
+    return tape.set_gradient(value, sum);
+  }
   plan.add({"add", {*before, gradient}, {sum}, [=](const Frame& frame) {
               by_dtype(sum.dtype, [&]<typename T>(T) {
                 const T* a = frame.data<const T>(*before);

@@ -3,6 +3,7 @@
 #include "kernels/cpu/activation_backward.h"
 #include "ops/accumulate.h"
 #include "ops/by_dtype.h"
+#include "ops/gpu.h"
 #include "plan/execution.h"
 
 namespace hone::ops {
@@ -10,7 +11,8 @@ namespace {
 
 Value emit(Plan& plan, Value x, kernels::Activation activation) {
   const Value y = plan.temporary(x.dtype, x.rows, x.width);
-  plan.add({"activation", {x}, {y}, [=](const Frame& frame) {
+  plan.add({"activation", {x}, {y}, [=, gpu = plan.gpu()](const Frame& frame) {
+              if (gpu) return gpu::activate(frame, activation, x, y);
               by_dtype(x.dtype, [&]<typename T>(T) {
                 kernels::activate<T>(activation, frame.data<const T>(x), frame.rows(x) * x.width,
                                      frame.data<T>(y), frame.pool());
@@ -21,7 +23,8 @@ Value emit(Plan& plan, Value x, kernels::Activation activation) {
 
 Value emit_backward(Plan& plan, Value dy, Value x, kernels::Activation activation) {
   const Value dx = plan.temporary(x.dtype, x.rows, x.width);
-  plan.add({"activation_backward", {dy, x}, {dx}, [=](const Frame& frame) {
+  plan.add({"activation_backward", {dy, x}, {dx}, [=, gpu = plan.gpu()](const Frame& frame) {
+              if (gpu) return gpu::activation_backward(frame, activation, dy, x, dx);
               by_dtype(x.dtype, [&]<typename T>(T) {
                 kernels::activation_backward<T>(activation, frame.data<const T>(dy),
                                                 frame.data<const T>(x), frame.rows(x) * x.width,

@@ -6,6 +6,7 @@
 #include "kernels/cpu/attention_backward.h"
 #include "ops/accumulate.h"
 #include "ops/by_dtype.h"
+#include "ops/gpu.h"
 #include "plan/execution.h"
 
 namespace hone::ops {
@@ -99,6 +100,7 @@ struct Attention {
                 by_dtype(dq.dtype, [&]<typename T>(T) { op.run_backward<T>(frame, dy, dq, dkv); });
               }};
     step.reads.insert(step.reads.end(), {y, dy, *log_sums});
+    step.trains = relative.table.present();
     step.workspace = [op = *this](const Extents& e, int threads) {
       return kernels::attention_backward_workspace(e[op.in.q.rows], op.head_size(), threads);
     };
@@ -110,6 +112,7 @@ struct Attention {
 }  // namespace
 
 Value attention(Tape& tape, const AttentionInputs& inputs, const RelativePositions& relative) {
+  if (tape.gpu()) return gpu::attention(tape, inputs, relative);
   Plan& plan = tape.plan();
   const Value y = plan.temporary(inputs.q.dtype, inputs.q.rows, inputs.q.width);
   Attention op{inputs, relative, y, std::nullopt};

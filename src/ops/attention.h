@@ -12,8 +12,10 @@ struct RelativePositions {
 };
 
 struct AttentionInputs {
-  Value q;          ///< [query rows, hidden]
-  Value kv;         ///< [tokens, 2 * hidden]: keys, then values
+  Value q;  ///< [query rows, hidden]
+  /// [tokens, 2 * hidden]: keys, then values. On a GPU q and kv may be one value, [tokens, 3 *
+  /// hidden]: queries, keys, values.
+  Value kv;
   Value q_offsets;  ///< int32, one more than sequences: which query rows a sequence has
   Value offsets;    ///< int32, one more than sequences: which key rows a sequence has
   /// int32 [query rows, 1], the place of a query within its sequence; needed with distances alone.

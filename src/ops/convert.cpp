@@ -9,7 +9,12 @@ namespace {
 
 Value emit(Plan& plan, Value x, DType dtype) {
   const Value y = plan.temporary(dtype, x.rows, x.width);
-  plan.add({"convert", {x}, {y}, [=](const Frame& frame) {
+  plan.add({"convert", {x}, {y}, [=, gpu = plan.gpu()](const Frame& frame) {
+              if (gpu) {
+                return frame.gpu().check(frame.gpu().api->convert(
+                    x.dtype, frame.data<const void>(x), y.dtype, frame.data<void>(y),
+                    frame.rows(x) * x.width, frame.gpu().stream));
+              }
               kernels::convert(held_in(x.dtype), frame.data<const void>(x), held_in(y.dtype),
                                frame.data<void>(y), frame.rows(x) * x.width, frame.pool());
             }});

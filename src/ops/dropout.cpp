@@ -2,6 +2,7 @@
 
 #include "ops/accumulate.h"
 #include "ops/by_dtype.h"
+#include "ops/gpu.h"
 #include "plan/execution.h"
 
 namespace hone::ops {
@@ -9,7 +10,12 @@ namespace {
 
 Value emit(Plan& plan, Value x, const DropoutSite& site) {
   const Value y = plan.temporary(x.dtype, x.rows, x.width);
-  Step step{"dropout", {x}, {y}, [=](const Frame& frame) {
+  Step step{"dropout", {x}, {y}, [=, gpu = plan.gpu()](const Frame& frame) {
+              if (gpu) {
+                return frame.gpu().check(frame.gpu().api->apply_dropout(
+                    gpu::dropout_at(frame, site), x.dtype, frame.data<const void>(x), frame.rows(x),
+                    x.width, frame.data<void>(y), frame.gpu().stream));
+              }
               by_dtype(x.dtype, [&]<typename T>(T) {
                 kernels::apply_dropout<T>(site.at(frame), frame.data<const T>(x), frame.rows(x),
                                           x.width, frame.data<T>(y), frame.pool());

@@ -4,6 +4,7 @@
 #include "kernels/cpu/embedding_backward.h"
 #include "kernels/cpu/layer_norm_train.h"
 #include "ops/by_dtype.h"
+#include "ops/gpu.h"
 #include "plan/execution.h"
 
 namespace hone::ops {
@@ -104,10 +105,7 @@ void emit_table_gradient(Tape& tape, Value dsum, Value ids, const Weight& table,
   tape.plan().add(std::move(step));
 }
 
-}  // namespace
-
-Value embed_tokens(Tape& tape, const EmbeddingIds& ids, const EmbeddingWeights& weights,
-                   DType out) {
+Value embed(Tape& tape, const EmbeddingIds& ids, const EmbeddingWeights& weights, DType out) {
   Plan& plan = tape.plan();
   const Embedding op{ids, weights};
   if (!tape.training()) {
@@ -132,6 +130,14 @@ Value embed_tokens(Tape& tape, const EmbeddingIds& ids, const EmbeddingWeights& 
     emit_table_gradient(tape, dsum, op.ids.type, op.weights.type);
   });
   return y;
+}
+
+}  // namespace
+
+Value embed_tokens(Tape& tape, const EmbeddingIds& ids, const EmbeddingWeights& weights, DType out,
+                   const DropoutSite& drop) {
+  if (tape.gpu()) return gpu::embed_tokens(tape, ids, weights, out, drop);
+  return dropout(tape, embed(tape, ids, weights, out), drop);
 }
 
 }  // namespace hone::ops

@@ -22,8 +22,9 @@ struct EmbeddingIds {
   Value type;
 };
 
-/// y = layer_norm(word[ids] + position[positions] + type[types]). Backward adds (+=) to the rows of
-/// the tables that were read, and to the norm's parameters.
-Value embed_tokens(Tape& tape, const EmbeddingIds& ids, const EmbeddingWeights& weights, DType out);
+/// y = dropout(layer_norm(word[ids] + position[positions] + type[types])). Backward adds (+=) to
+/// the rows of the tables that were read, and to the norm's parameters.
+Value embed_tokens(Tape& tape, const EmbeddingIds& ids, const EmbeddingWeights& weights, DType out,
+                   const DropoutSite& drop = {});
 
 }  // namespace hone::ops

@@ -5,6 +5,7 @@
 #include "kernels/cpu/layer_norm_train.h"
 #include "ops/accumulate.h"
 #include "ops/by_dtype.h"
+#include "ops/gpu.h"
 #include "ops/quantize.h"
 #include "plan/execution.h"
 
@@ -141,11 +142,14 @@ NormInputGradients norm_backward(Tape& tape, Value dy, const NormalizedRows& row
     return kernels::layer_norm_backward_workspace(e[xhat.rows], xhat.width);
   };
   step.weight = norm.weight;
+  step.trains = tape.trainable(norm.weight) || tape.trainable(norm.bias);
   plan.add(std::move(step));
   return out;
 }
 
 Value layer_norm(Tape& tape, Value x, const NormParameters& norm, const LayerNormOptions& options) {
+  if (tape.gpu()) return gpu::layer_norm(tape, x, norm, options);
+  if (options.bias.present()) fail(ErrorKind::internal, "a bias in a norm of the processor's");
   if (!tape.training()) {
     return options.quantized ? infer_quantized(tape, x, norm, options)
                              : infer(tape.plan(), x, norm, options);

@@ -16,6 +16,7 @@ struct NormParameters {
 struct LayerNormOptions {
   std::optional<Value> residual = {};
   DropoutSite dropout = {};  ///< of x, before the residual is added; in training alone
+  Weight bias = {};          ///< added to x first, of the product that gave it; on a GPU alone
   DType out = DType::f32;
   /// y is also written as bytes, as quantize() gives them: products with int8 weights follow. Where
   /// x is fp32, and the residual has y's dtype.

@@ -8,6 +8,7 @@
 #include "kernels/cpu/layer_norm_backward.h"
 #include "ops/activation.h"
 #include "ops/by_dtype.h"
+#include "ops/gpu.h"
 #include "ops/linear_int8.h"
 #include "plan/execution.h"
 
@@ -161,6 +162,7 @@ struct Linear {
 
 Value linear(Tape& tape, Value x, Weight master, Weight bias, Isa isa,
              const LinearOptions& options) {
+  if (tape.gpu()) return gpu::linear(tape, x, master, bias, options);
   if (master.dtype == DType::i8) return linear_int8(tape, x, master, bias, isa, options);
   const Weight weight = tape.in_dtype(master, x.dtype);
   if (tape.training() && options.activation != kernels::Activation::none) {

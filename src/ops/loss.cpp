@@ -11,7 +11,25 @@ struct Loss {
   LossInputs in;
   LossOptions options;
   Value total;
+  std::optional<Value> weights;  ///< of classes or positives
   std::optional<Value> dlogits;
+
+  void run_gpu(const Frame& frame) const {
+    kernels::cuda::Loss args;
+    args.kind = static_cast<kernels::cuda::LossKind>(options.kind);
+    args.rows = frame.rows(in.logits);
+    args.classes = in.logits.width;
+    args.logits = frame.data<const float>(in.logits);
+    args.labels = frame.data<const int32_t>(in.labels);
+    args.targets = frame.data<const float>(in.labels);
+    if (weights) args.weights = frame.data<const float>(*weights);
+    args.label_smoothing = options.label_smoothing;
+    args.scale = frame.data<const kernels::cuda::LossScale>(in.scale);
+    args.weight = options.weight;
+    args.loss = frame.data<double>(total);
+    if (dlogits) args.dlogits = frame.data<float>(*dlogits);
+    frame.gpu().check(frame.gpu().api->loss(args, frame.gpu().stream));
+  }
 
   template <typename T>
   void run(const Frame& frame) const {
@@ -45,14 +63,21 @@ struct Loss {
 
 Value loss(Tape& tape, const LossInputs& inputs, const LossOptions& options) {
   Plan& plan = tape.plan();
-  Loss op{inputs, options, plan.temporary(DType::f64, Axis::one, 1), std::nullopt};
+  Loss op{inputs, options, plan.temporary(DType::f64, Axis::one, 1), std::nullopt, std::nullopt};
+  if (plan.gpu()) {
+    const bool classes = options.kind == LossKind::cross_entropy;
+    const auto& weights = classes ? options.class_weights : options.positive_weights;
+    if (!weights.empty()) op.weights = plan.constant(weights);
+  }
   Step step{"loss", {inputs.logits, inputs.labels, inputs.scale}, {op.total}, {}};
   if (tape.needs_gradient(inputs.logits)) {
     op.dlogits = plan.temporary(inputs.logits.dtype, inputs.logits.rows, inputs.logits.width);
     step.writes.push_back(*op.dlogits);
     tape.set_gradient(inputs.logits, *op.dlogits);
   }
-  step.run = [op](const Frame& frame) {
+  if (op.weights) step.reads.push_back(*op.weights);
+  step.run = [op, gpu = plan.gpu()](const Frame& frame) {
+    if (gpu) return op.run_gpu(frame);
     if (op.in.logits.dtype == DType::f64) return op.run<double>(frame);
     op.run<float>(frame);
   };

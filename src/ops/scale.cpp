@@ -14,7 +14,12 @@ void put(bf16 x, float factor, bf16& out) { out = to_bf16(factor * to_float(x));
 
 Value emit(Plan& plan, Value x, float factor) {
   const Value y = plan.temporary(x.dtype, x.rows, x.width);
-  plan.add({"scale", {x}, {y}, [=](const Frame& frame) {
+  plan.add({"scale", {x}, {y}, [=, gpu = plan.gpu()](const Frame& frame) {
+              if (gpu) {
+                return frame.gpu().check(frame.gpu().api->scale(
+                    x.dtype, frame.data<const void>(x), frame.rows(x) * x.width, factor,
+                    frame.data<void>(y), frame.gpu().stream));
+              }
               by_dtype(x.dtype, [&]<typename T>(T) {
                 const T* in = frame.data<const T>(x);
                 T* out = frame.data<T>(y);

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "kernels/cpu/grad_norm.h"
 #include "kernels/cpu/sgd.h"
+#include "optim/gpu_optimizer.h"
 
 namespace hone::optim {
 namespace {
@@ -22,6 +23,10 @@ Buffer zeros(size_t bytes) {
 Optimizer::Optimizer(nn::Parameters& parameters, std::vector<bool> trainable,
                      const OptimizerOptions& options)
     : parameters_(parameters), trainable_(std::move(trainable)), options_(options) {
+  if (parameters.on_gpu()) {
+    gpu_ = std::make_unique<GpuOptimizer>(parameters, trainable_, options);
+    return;
+  }
   int64_t count = 0;
   for (const nn::Parameter& parameter : parameters.list()) {
     if (parameter.weight.dtype != DType::f32) {
@@ -47,12 +52,42 @@ Optimizer::Optimizer(nn::Parameters& parameters, std::vector<bool> trainable,
   }
 }
 
+Optimizer::~Optimizer() = default;
+
+const std::vector<void*>& Optimizer::gradients() const {
+  return gpu_ ? gpu_->gradients() : gradient_pointers_;
+}
+
+int64_t Optimizer::steps() const { return gpu_ ? gpu_->steps() : steps_; }
+
+void Optimizer::set_steps(int64_t steps) {
+  if (gpu_) return gpu_->set_steps(steps);
+  steps_ = steps;
+}
+
+float* Optimizer::first_moment(const Weight& weight) {
+  return gpu_ ? gpu_->first_moment(weight) : part(first_moment_, weight);
+}
+
+float* Optimizer::second_moment(const Weight& weight) {
+  return gpu_ ? gpu_->second_moment(weight) : part(second_moment_, weight);
+}
+
+void Optimizer::fetch_moments() {
+  if (gpu_) gpu_->fetch_moments();
+}
+
+void Optimizer::send_moments() {
+  if (gpu_) gpu_->send_moments();
+}
+
 float* Optimizer::part(Buffer& array, const Weight& weight) const {
   const auto slot = static_cast<size_t>(weight.slot);
   return array.size() > 0 && trainable_[slot] ? array.as<float>() + offsets_[slot] : nullptr;
 }
 
 bool Optimizer::gradient_is_finite(const Weight& weight) const {
+  if (gpu_) return gpu_->gradient_is_finite(weight);
   const auto* gradient =
       static_cast<const float*>(gradient_pointers_[static_cast<size_t>(weight.slot)]);
   if (!gradient) return true;
@@ -61,10 +96,21 @@ bool Optimizer::gradient_is_finite(const Weight& weight) const {
 }
 
 void Optimizer::drop_gradients() {
+  if (gpu_) return gpu_->drop_gradients();
   if (gradients_.size() > 0) std::memset(gradients_.data(), 0, gradients_.size());
 }
 
+Optimizer::Ticket Optimizer::start_step(double learning_rate, ThreadPool& pool, double loss_scale) {
+  if (gpu_) return {{}, gpu_->step(learning_rate, loss_scale)};
+  return {step(learning_rate, pool, loss_scale), 0};
+}
+
+StepReport Optimizer::report(const Ticket& ticket) {
+  return gpu_ ? gpu_->report(ticket.turn) : ticket.report;
+}
+
 StepReport Optimizer::step(double learning_rate, ThreadPool& pool, double loss_scale) {
+  if (gpu_) return gpu_->report(gpu_->step(learning_rate, loss_scale));
   const auto count = static_cast<int64_t>(gradients_.size() / sizeof(float));
   auto* gradients = gradients_.as<float>();
   const double squares = kernels::sum_of_squares(gradients, count, scratch_.data(), pool);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "base/thread_pool.h"
@@ -27,31 +28,47 @@ struct StepReport {
   bool skipped = false;  ///< a gradient was not finite: nothing was changed but the gradients, to 0
 };
 
+class GpuOptimizer;
+
 /// Gradients and moments of the trainable slots of a parameter set in fp32, each one flat array of
 /// slots laid out as the set has them; a step is one pass over all of them. Biases and norms are
 /// not decayed, as Trainer groups them. The parameters must be allocated, in fp32, and outlive
-/// this.
+/// this. Of parameters on a GPU all of it lies there.
 class Optimizer {
  public:
   /// `trainable`: by slot.
   Optimizer(nn::Parameters& parameters, std::vector<bool> trainable,
             const OptimizerOptions& options);
+  ~Optimizer();
 
   /// By slot, where a backward pass adds; null where a slot is frozen.
-  const std::vector<void*>& gradients() const { return gradient_pointers_; }
+  const std::vector<void*>& gradients() const;
+  /// Null where the parameters are not on one.
+  GpuOptimizer* gpu() const { return gpu_.get(); }
   bool gradient_is_finite(const Weight& weight) const;
   /// Sets the gradients to 0.
   void drop_gradients();
   /// Clips, updates, sets the gradients to 0, and makes the changed slots' shadows anew.
   /// `loss_scale` is divided out first.
   StepReport step(double learning_rate, ThreadPool& pool, double loss_scale = 1);
+  /// The same without the wait for a GPU; report() waits. At most kInFlight steps ago.
+  struct Ticket {
+    StepReport report;  ///< on a processor
+    size_t turn = 0;    ///< on a GPU
+  };
+  Ticket start_step(double learning_rate, ThreadPool& pool, double loss_scale = 1);
+  StepReport report(const Ticket& ticket);
+  static constexpr size_t kInFlight = 32;
 
-  int64_t steps() const { return steps_; }
+  int64_t steps() const;
   /// For checkpoints: together with the moments all that a step depends on.
-  void set_steps(int64_t steps) { steps_ = steps; }
-  /// Of a trainable slot, laid out as the slot; null where the optimiser keeps none.
-  float* first_moment(const Weight& weight) { return part(first_moment_, weight); }
-  float* second_moment(const Weight& weight) { return part(second_moment_, weight); }
+  void set_steps(int64_t steps);
+  /// Of a trainable slot, laid out as the slot; null where the optimiser keeps none. On a GPU they
+  /// are copies, taken by fetch_moments() and given back by send_moments().
+  float* first_moment(const Weight& weight);
+  float* second_moment(const Weight& weight);
+  void fetch_moments();
+  void send_moments();
   const std::vector<bool>& trainable() const { return trainable_; }
 
  private:
@@ -68,6 +85,7 @@ class Optimizer {
   Buffer scratch_;
   std::vector<void*> gradient_pointers_;
   int64_t steps_ = 0;
+  std::unique_ptr<GpuOptimizer> gpu_;
 };
 
 }  // namespace hone::optim

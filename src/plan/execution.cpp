@@ -4,19 +4,29 @@
 #include <cmath>
 
 #include "base/clock.h"
+#include "plan/gpu_runner.h"
 
 namespace hone {
 
-Execution::Execution(const Plan& plan, std::span<const void* const> weights,
+Execution::Execution(const Plan& plan, const WeightArrays& weights,
                      std::span<void* const> gradients, ThreadPool& pool)
     : plan_(plan), arena_(std::make_shared<Buffer>()) {
   frame_.arrays_.assign(plan.entries_.size(), nullptr);
+  for (const Plan::Entry& entry : plan.entries_) {
+    if (entry.constant.empty()) continue;
+    bind(entry.value, entry.constant.data());
+  }
   frame_.weights_ = weights;
   frame_.gradients_ = gradients;
   frame_.pool_ = &pool;
+  if (plan.gpu()) gpu_ = std::make_unique<GpuRunner>(*this);
 }
 
-Execution::Execution(const Plan& plan, std::span<const void* const> weights, ThreadPool& pool,
+Execution::~Execution() = default;
+
+Execution::Execution(Execution&& other) noexcept = default;
+
+Execution::Execution(const Plan& plan, const WeightArrays& weights, ThreadPool& pool,
                      std::shared_ptr<Buffer> arena)
     : Execution(plan, weights, pool) {
   arena_ = std::move(arena);
@@ -27,10 +37,7 @@ MemoryPlan Execution::lay_out(const Extents& extents) const {
   blocks.reserve(plan_.entries_.size());
   const auto end = static_cast<int32_t>(plan_.steps_.size());
   for (const Plan::Entry& entry : plan_.entries_) {
-    const size_t bytes = entry.external || entry.first < 0
-                             ? 0
-                             : static_cast<size_t>(extents[entry.value.rows] * entry.value.width) *
-                                   dtype_size(held_in(entry.value.dtype));
+    const size_t bytes = entry.external || entry.first < 0 ? 0 : plan_.bytes_of(entry, extents);
     blocks.push_back({bytes, entry.first, entry.kept ? end : entry.last});
   }
   return plan_memory(blocks);
@@ -49,7 +56,14 @@ size_t Execution::bytes_for(const Extents& extents) const {
   return lay_out(extents).bytes + workspace_for(extents);
 }
 
+size_t Execution::arena_bytes() const { return gpu_ ? gpu_->arena_bytes() : arena_->size(); }
+
+const void* Execution::read(Value value) const {
+  return gpu_ ? gpu_->read(value) : frame_.data<const void>(value);
+}
+
 void Execution::resize(const Extents& extents) {
+  if (gpu_) return gpu_->resize(extents);
   if (laid_out_ && extents == frame_.extents_ && laid_out_in_ == arena_->data()) return;
   frame_.extents_ = extents;
   memory_ = lay_out(extents);
@@ -70,10 +84,14 @@ void Execution::resize(const Extents& extents) {
 }
 
 void Execution::bind(Value input, const void* data) {
+  if (gpu_) return gpu_->bind(input, data);
   frame_.arrays_[static_cast<size_t>(input.id)] = const_cast<void*>(data);
 }
 
-void Execution::run() { run(0, plan_.steps_.size()); }
+void Execution::run() {
+  if (gpu_) return gpu_->run();
+  run(0, plan_.steps_.size());
+}
 
 void Execution::run(size_t first, size_t last) {
   for (const Step& step : std::span(plan_.steps_).subspan(first, last - first)) {
@@ -118,6 +136,7 @@ bool Execution::is_finite(Value value) const {
 }
 
 const Step* Execution::run_to_non_finite() {
+  if (gpu_) return gpu_->run_to_non_finite();
   for (const Step& step : plan_.steps_) {
     run_step(step);
     for (const Value& value : step.writes) {

@@ -7,10 +7,21 @@
 
 #include "base/thread_pool.h"
 #include "device/memory.h"
+#include "plan/gpu_frame.h"
 #include "plan/memory_plan.h"
 #include "plan/plan.h"
 
 namespace hone {
+
+/// Where a plan's weights lie, by slot. A slot that a plan reads in another dtype than it is kept
+/// in has a shadow, else null; `shadows` may be empty. In device memory for a plan of a GPU.
+struct WeightArrays {
+  WeightArrays() = default;
+  WeightArrays(std::span<const void* const> own, std::span<const void* const> others = {})
+      : stored(own), shadows(others) {}
+  std::span<const void* const> stored;
+  std::span<const void* const> shadows;
+};
 
 /// What a step sees while it runs.
 class Frame {
@@ -21,7 +32,14 @@ class Frame {
   }
   int64_t rows(Value value) const { return extents_[value.rows]; }
   const void* weight(const Weight& weight) const {
-    return weight.present() ? weights_[static_cast<size_t>(weight.slot)] : nullptr;
+    if (!weight.present()) return nullptr;
+    const auto slot = static_cast<size_t>(weight.slot);
+    const bool shadow =
+        weight.dtype != DType::f32 && !weights_.shadows.empty() && weights_.shadows[slot];
+    const void* start = (shadow ? weights_.shadows : weights_.stored)[slot];
+    if (weight.offset == 0) return start;
+    return static_cast<const std::byte*>(start) +
+           static_cast<size_t>(weight.offset) * dtype_size(weight.dtype);
   }
   template <typename T>
   const T* weight(const Weight& slot) const {
@@ -29,22 +47,29 @@ class Frame {
   }
   /// Where a weight's gradient is added up; null where it is frozen, or nothing is trained.
   void* gradient(const Weight& weight) const {
-    return weight.present() && !gradients_.empty() ? gradients_[static_cast<size_t>(weight.slot)]
-                                                   : nullptr;
+    if (!weight.present() || gradients_.empty()) return nullptr;
+    void* start = gradients_[static_cast<size_t>(weight.slot)];
+    return start && weight.offset > 0 ? static_cast<float*>(start) + weight.offset : start;
   }
   void* workspace() const { return workspace_; }
   ThreadPool& pool() const { return *pool_; }
   const Extents& extents() const { return extents_; }
+  /// Of a plan for a GPU alone.
+  const GpuFrame& gpu() const { return gpu_; }
 
  private:
   friend class Execution;
+  friend class GpuRunner;
   std::vector<void*> arrays_;
-  std::span<const void* const> weights_;
+  WeightArrays weights_;
   std::span<void* const> gradients_;
   void* workspace_ = nullptr;
   ThreadPool* pool_ = nullptr;
   Extents extents_;
+  GpuFrame gpu_;
 };
+
+class GpuRunner;
 
 /// Time spent under one op's name.
 struct OpTime {
@@ -56,17 +81,23 @@ struct OpTime {
 
 /// Runs a plan over one arena that grows to the largest batch seen. Not for two threads at once.
 /// The plan, the weights, their gradients and the pool must outlive it.
+///
+/// A plan for a GPU runs there, on the process's stream: sizes are rounded up to a bucket, and a
+/// bucket that comes again is replayed as one graph. run() then returns before the work is done,
+/// and output() waits for it.
 class Execution {
  public:
-  Execution(const Plan& plan, std::span<const void* const> weights, ThreadPool& pool)
+  Execution(const Plan& plan, const WeightArrays& weights, ThreadPool& pool)
       : Execution(plan, weights, {}, pool) {}
   /// `gradients`: one a weight slot, null where it is frozen.
-  Execution(const Plan& plan, std::span<const void* const> weights,
-            std::span<void* const> gradients, ThreadPool& pool);
+  Execution(const Plan& plan, const WeightArrays& weights, std::span<void* const> gradients,
+            ThreadPool& pool);
   /// Several that never run at one time may share an arena; what one keeps is gone when another
   /// runs.
-  Execution(const Plan& plan, std::span<const void* const> weights, ThreadPool& pool,
+  Execution(const Plan& plan, const WeightArrays& weights, ThreadPool& pool,
             std::shared_ptr<Buffer> arena);
+  ~Execution();
+  Execution(Execution&& other) noexcept;  ///< of a plan for the processor alone
 
   /// Lays out memory for these extents; cheap where they are those of the last run.
   void resize(const Extents& extents);
@@ -80,17 +111,21 @@ class Execution {
   const Step* run_to_non_finite();
   template <typename T>
   const T* output(Value value) const {
-    return frame_.data<const T>(value);
+    return static_cast<const T*>(read(value));
   }
+  /// Of a plan for a GPU; null for others.
+  GpuRunner* gpu() { return gpu_.get(); }
 
   /// From now on every step is timed; a run then costs two clock reads a step.
   void time_ops(bool on) { timing_ = on; }
   const std::vector<OpTime>& op_times() const { return times_; }
-  size_t arena_bytes() const { return arena_->size(); }
+  size_t arena_bytes() const;
   /// What the arena would have to hold for these extents; allocates nothing.
   size_t bytes_for(const Extents& extents) const;
 
  private:
+  friend class GpuRunner;
+  const void* read(Value value) const;
   MemoryPlan lay_out(const Extents& extents) const;
   size_t workspace_for(const Extents& extents) const;
   void run_step(const Step& step);
@@ -105,6 +140,7 @@ class Execution {
   bool laid_out_ = false;
   bool timing_ = false;
   std::vector<OpTime> times_;
+  std::unique_ptr<GpuRunner> gpu_;
 };
 
 }  // namespace hone

@@ -7,12 +7,36 @@ namespace hone {
 
 Value Plan::append(DType dtype, Axis rows, int64_t width, bool external) {
   const Value value{static_cast<int32_t>(entries_.size()), dtype, rows, width};
-  entries_.push_back({value, external});
+  Entry entry;
+  entry.value = value;
+  entry.external = external;
+  entries_.push_back(std::move(entry));
   return value;
 }
 
-Value Plan::input(DType dtype, Axis rows, int64_t width) {
-  return append(dtype, rows, width, true);
+Value Plan::input(DType dtype, Axis rows, int64_t width, Filler filler) {
+  const Value value = append(dtype, rows, width, true);
+  entries_.back().filler = filler;
+  return value;
+}
+
+Value Plan::constant(std::vector<float> values) {
+  const Value value = append(DType::f32, Axis::one, static_cast<int64_t>(values.size()), true);
+  entries_.back().constant = std::move(values);
+  return value;
+}
+
+Value Plan::temporary(std::function<size_t(const Extents&)> bytes) {
+  const Value value = append(DType::u8, Axis::one, 0, false);
+  entries_.back().bytes = std::move(bytes);
+  return value;
+}
+
+size_t Plan::bytes_of(const Entry& entry, const Extents& extents) const {
+  if (entry.bytes) return entry.bytes(extents);
+  const Value& value = entry.value;
+  const DType held = gpu_ ? value.dtype : held_in(value.dtype);
+  return static_cast<size_t>(extents[value.rows] * value.width) * dtype_size(held);
 }
 
 Value Plan::temporary(DType dtype, Axis rows, int64_t width) {
@@ -60,7 +84,7 @@ size_t Plan::prune(size_t count) {
     const bool wanted = std::any_of(step->writes.begin(), step->writes.end(), [&](Value value) {
       return read[static_cast<size_t>(value.id)];
     });
-    if (!wanted && !step->writes.empty()) continue;
+    if (!wanted && !step->trains && !step->writes.empty()) continue;
     for (const Value& value : step->reads) {
       read[static_cast<size_t>(original(value).value.id)] = true;
     }

@@ -19,6 +19,7 @@ enum class Axis : uint8_t {
 /// The sizes that a run binds to the axes.
 struct Extents {
   std::array<int64_t, 4> counts = {1, 0, 0, 0};
+  int64_t longest = 0;  ///< no sequence has more tokens; read by plans for a GPU alone
   int64_t& operator[](Axis axis) { return counts[static_cast<size_t>(axis)]; }
   int64_t operator[](Axis axis) const { return counts[static_cast<size_t>(axis)]; }
   bool operator==(const Extents&) const = default;
@@ -43,6 +44,7 @@ struct Weight {
   DType dtype = DType::f32;
   int64_t rows = 0;
   int64_t width = 0;
+  int64_t offset = 0;  ///< elements from the slot's start: some rows of a slot that lies row by row
   bool present() const { return slot >= 0; }
 };
 

@@ -9,6 +9,8 @@
 #include <limits>
 #include <string>
 
+#include "device/cuda.h"
+
 namespace hone::train {
 namespace {
 
@@ -50,6 +52,11 @@ MemoryEstimate::MemoryEstimate(const models::Encoder& encoder, const std::vector
     if (!trainable[static_cast<size_t>(parameter.weight.slot)]) continue;
     fixed_.gradients +=
         static_cast<uint64_t>(parameters.elements(parameter.weight)) * sizeof(float);
+  }
+  if (parameters.on_gpu()) {
+    const bool copies = options.step.dtype != DType::f32;
+    fixed_.weights = parameters.bytes() + (copies ? parameters.bytes() / 2 : 0);
+    fixed_.gradients = parameters.bytes();
   }
   const bool adamw = options.optimizer.kind == optim::OptimizerKind::adamw;
   const uint64_t moments = adamw ? 2 : options.optimizer.momentum > 0 ? 1 : 0;
@@ -104,7 +111,12 @@ std::string step_limits(const BatchOptions& options) {
   return text;
 }
 
-uint64_t available_memory() {
+uint64_t available_memory(bool gpu) {
+  if (gpu) {
+    uint64_t free_bytes = 0, total = 0;
+    cuda_check(cuda_api().memory_info(&free_bytes, &total), "asking for free memory");
+    return free_bytes;
+  }
   constexpr uint64_t kKilo = 1024;
   uint64_t available = system_number("/proc/meminfo", "MemAvailable:", kNoLimit / kKilo) * kKilo;
   const uint64_t group = system_number("/sys/fs/cgroup/memory.max", "", kNoLimit);

@@ -45,6 +45,6 @@ std::string step_limits(const BatchOptions& options);
 
 /// Memory that this process could still take: what the system, its control group and its own
 /// limits leave.
-uint64_t available_memory();
+uint64_t available_memory(bool gpu = false);
 
 }  // namespace hone::train

@@ -53,6 +53,7 @@ std::vector<const nn::Parameter*> with_moment(const Training& training, const Mo
 }
 
 void write_moments(const std::string& folder, const Training& training) {
+  training.optimizer.fetch_moments();
   const Isa isa = training.model.encoder().parameters().isa();
   for (const Moment& moment : kMoments) {
     const auto source = [&](const nn::Parameter& parameter) {
@@ -97,6 +98,7 @@ void read_moments(const std::string& folder, const Training& training) {
                   {isa, DType::f32, (training.optimizer.*moment.of)(parameter->weight)});
     }
   }
+  training.optimizer.send_moments();
 }
 
 Json read_manifest(const std::string& folder) {

@@ -8,16 +8,21 @@ namespace {
 
 // Of a forward pass: as infer::Session has it.
 constexpr int64_t kBatchTokens = 1024;
+constexpr int64_t kGpuBatchTokens = 16384;
 
 }  // namespace
 
-Evaluator::Evaluator(const models::Encoder& encoder, ThreadPool& pool)
+Evaluator::Evaluator(models::Encoder& encoder, ThreadPool& pool)
     : encoder_(encoder),
+      pool_(pool),
       forward_(encoder.record({})),
-      execution_(forward_.plan, encoder.parameters().pointers(), pool) {}
+      execution_(forward_.plan, encoder.parameters().arrays_for(DType::f32, forward_.shadows, true),
+                 pool),
+      batch_tokens_(encoder.parameters().on_gpu() ? kGpuBatchTokens : kBatchTokens) {}
 
 bool Evaluator::run(const data::TokenStore& store, const Take& take,
                     const std::function<bool(int64_t samples)>& proceed) {
+  encoder_.parameters().refresh(pool_);
   models::Batch batch(encoder_.config());
   std::vector<int32_t> ids;
   std::vector<int32_t> types;
@@ -29,7 +34,7 @@ bool Evaluator::run(const data::TokenStore& store, const Take& take,
     int64_t end = first;
     for (; end < store.samples(); ++end) {
       const auto length = static_cast<size_t>(lengths[static_cast<size_t>(end)]);
-      if (end > first && batch.tokens() + static_cast<int64_t>(length) > kBatchTokens) break;
+      if (end > first && batch.tokens() + static_cast<int64_t>(length) > batch_tokens_) break;
       ids.resize(length);
       types.resize(length);
       store.read(end, ids.data(), types.data(), buffer);

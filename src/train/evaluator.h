@@ -26,7 +26,7 @@ struct Evaluation {
 class Evaluator {
  public:
   /// Both must outlive this.
-  Evaluator(const models::Encoder& encoder, ThreadPool& pool);
+  Evaluator(models::Encoder& encoder, ThreadPool& pool);
 
   using Take = std::function<void(int64_t sample, std::span<const float> logits)>;
   /// Calls `take` for each sample, in order; in fewer, larger passes than batches would be.
@@ -39,9 +39,11 @@ class Evaluator {
   size_t arena_bytes() const { return execution_.arena_bytes(); }
 
  private:
-  const models::Encoder& encoder_;
+  models::Encoder& encoder_;
+  ThreadPool& pool_;
   models::Forward forward_;
   Execution execution_;
+  int64_t batch_tokens_;
 };
 
 }  // namespace hone::train

@@ -5,6 +5,8 @@
 
 #include "base/error.h"
 #include "kernels/cpu/peak.h"
+#include "kernels/cuda/peak.h"
+#include "optim/gpu_optimizer.h"
 
 namespace hone::train {
 namespace {
@@ -70,7 +72,6 @@ Loop::Loop(const Parts& parts, const Course& course, const ops::LossOptions& los
                  parts.options.optimizer),
       stepper_(parts.model.encoder(), loss, optimizer_, parts.pool, parts.options.step),
       evaluator_(std::make_unique<Evaluator>(parts.model.encoder(), parts.pool)),
-      group_(static_cast<size_t>(parts.options.batch.accumulation)),
       batch_(parts.model.config()) {}
 
 void Loop::resume(const std::string& folder) {
@@ -78,74 +79,123 @@ void Loop::resume(const std::string& folder) {
   parts_.summary.last_checkpoint = folder;
 }
 
-bool Loop::load_group() {
-  const StageTimer timer(parts_.summary.stages, Stage::loading);
-  group_size_ = 0;
-  while (group_size_ < static_cast<int64_t>(group_.size())) {
-    if (!loader_->next(group_[static_cast<size_t>(group_size_)])) break;
-    if (group_[static_cast<size_t>(group_size_++)].ends_epoch()) break;
+bool Loop::load_group(Started& step) {
+  const Stopwatch watch;
+  step.group.resize(static_cast<size_t>(parts_.options.batch.accumulation));
+  while (step.size < static_cast<int64_t>(step.group.size())) {
+    if (!loader_->next(step.group[static_cast<size_t>(step.size)])) break;
+    if (step.group[static_cast<size_t>(step.size++)].ends_epoch()) break;
   }
-  return group_size_ > 0;
+  // A GPU is at work meanwhile.
+  if (!optimizer_.gpu()) parts_.summary.stages.add(Stage::loading, watch.seconds());
+  return step.size > 0;
 }
 
-double Loop::run_group() {
-  const StepState state{.seed = parts_.options.seed,
-                        .step = state_.step,
-                        .count = weight_of(group_, group_size_, loss_.class_weights),
-                        .loss_scale = scale()};
-  const double forward = stepper_.forward_seconds();
-  const double backward = stepper_.backward_seconds();
-  double loss = 0;
-  for (int64_t i = 0; i < group_size_; ++i) {
-    const data::PackedBatch& packed = group_[static_cast<size_t>(i)];
-    batch_.clear();
-    for (size_t k = 0; k < packed.samples.size(); ++k) {
-      const auto begin = static_cast<size_t>(packed.offsets[k]);
-      const auto count = static_cast<size_t>(packed.offsets[k + 1]) - begin;
-      batch_.add(std::span(packed.ids).subspan(begin, count),
-                 std::span(packed.type_ids).subspan(begin, count), packed.samples[k]);
-    }
-    labels_.classes.assign(packed.classes.begin(), packed.classes.end());
-    labels_.targets = packed.targets;
-    const double share = stepper_.accumulate(batch_, labels_, state);
-    if (!std::isfinite(share) && !scaled()) diverged("the loss");
-    loss += share;
+void Loop::fill_batch(const data::PackedBatch& packed) {
+  batch_.clear();
+  for (size_t k = 0; k < packed.samples.size(); ++k) {
+    const auto begin = static_cast<size_t>(packed.offsets[k]);
+    const auto count = static_cast<size_t>(packed.offsets[k + 1]) - begin;
+    batch_.add(std::span(packed.ids).subspan(begin, count),
+               std::span(packed.type_ids).subspan(begin, count), packed.samples[k]);
+  }
+  labels_.classes.assign(packed.classes.begin(), packed.classes.end());
+  labels_.targets = packed.targets;
+}
+
+void Loop::run_group(Started& step) {
+  step.state = {.seed = parts_.options.seed,
+                .step = next_step(),
+                .count = weight_of(step.group, step.size, loss_.class_weights),
+                .loss_scale = scale()};
+  for (int64_t i = 0; i < step.size; ++i) {
+    fill_batch(step.group[static_cast<size_t>(i)]);
+    step.state.first = i == 0;
+    step.losses.push_back(stepper_.start(batch_, labels_, step.state));
     rates_.flops += stepper_.flops(batch_.extents());
-    rates_.samples += packed.size();
-    rates_.tokens += packed.tokens();
-    state_.samples += packed.size();
-    state_.tokens += packed.tokens();
+    if (optimizer_.gpu() || scaled()) continue;
+    if (!std::isfinite(stepper_.loss(step.losses.back()))) diverged(step, "the loss");
   }
-  parts_.summary.stages.add(Stage::forward, stepper_.forward_seconds() - forward);
-  parts_.summary.stages.add(Stage::backward, stepper_.backward_seconds() - backward);
-  return loss;
 }
 
-void Loop::step() {
-  const double loss = run_group();
-  const double rate = parts_.options.learning_rate * course_.schedule.factor(state_.step);
-  optim::StepReport report;
-  {
-    const StageTimer timer(parts_.summary.stages, Stage::optimizer);
-    report = optimizer_.step(rate, parts_.pool, scale());
-    evaluated_.reset();
+void Loop::start_step(Started step) {
+  run_group(step);
+  step.rate = parts_.options.learning_rate * course_.schedule.factor(next_step());
+  const Stopwatch watch;
+  step.update = optimizer_.start_step(step.rate, parts_.pool, scale());
+  evaluated_.reset();
+  if (!optimizer_.gpu()) parts_.summary.stages.add(Stage::optimizer, watch.seconds());
+  const size_t more = ahead(step);
+  started_.push_back(std::move(step));
+  while (started_.size() > more) settle();
+}
+
+size_t Loop::ahead(const Started& step) const {
+  constexpr size_t kAhead = 12;  // hides the host; reports come that much later
+  if (!optimizer_.gpu() || scaled()) return 0;
+  const int64_t number = next_step() + 1;
+  const bool ends = step.last().ends_epoch();
+  if (number >= course_.steps || due(parts_.options.evaluation, number, ends) ||
+      due(parts_.options.saving, number, ends)) {
+    return 0;
   }
+  size_t losses = 0;
+  for (const Stepper::Ticket& ticket : step.losses) losses += ticket.count;
+  // All of a step's losses and the next one's must be there when it is looked at.
+  const size_t room = Stepper::kInFlight / losses;
+  return std::min(kAhead, room > 2 ? room - 2 : 0);
+}
+
+void Loop::settle_all() {
+  while (!started_.empty()) settle();
+}
+
+void Loop::settle() {
+  const optim::StepReport report = optimizer_.report(started_.front().update);
+  const Started step = std::move(started_.front());
+  double loss = 0;
+  for (const Stepper::Ticket& ticket : step.losses) loss += stepper_.loss(ticket);
+  if (!std::isfinite(loss) && !scaled()) diverged(step, "the loss");
   if (report.skipped) {
-    if (!scaled() || scale() < 2) diverged("a gradient");
+    if (!scaled() || scale() < 2) diverged(step, "a gradient");
     parts_.observer.warn(fmt::format(
         "step {}: too large for fp16 at loss scale {}: {}; nothing is changed, the scale is halved",
-        state_.step + 1, scale(), stepper_.first_non_finite()));
+        state_.step + 1, scale(), where_not_finite(step)));
   }
+  started_.pop_front();
   if (scaled()) state_.scaler.update(report.skipped);
-  finish_step(std::isfinite(loss) ? loss : state_.last_loss, report, rate);
+  finish_step(step, std::isfinite(loss) ? loss : state_.last_loss, report);
+}
+
+/// A GPU may have gone on since: without changing weights, as it takes no step that is not finite,
+/// and the step is run again.
+std::string Loop::where_not_finite(const Started& step) {
+  if (!optimizer_.gpu()) return stepper_.first_non_finite();
+  std::string found;
+  for (int64_t i = 0; i < step.size && found.empty(); ++i) {
+    fill_batch(step.group[static_cast<size_t>(i)]);
+    StepState state = step.state;
+    state.first = i == 0;
+    stepper_.accumulate(batch_, labels_, state);
+    found = stepper_.first_non_finite();
+  }
+  return found;
 }
 
 bool Loop::scaled() const { return parts_.options.step.dtype == DType::f16; }
 
 double Loop::scale() const { return scaled() ? state_.scaler.scale() : 1; }
 
-void Loop::finish_step(double loss, const optim::StepReport& report, double rate) {
-  const data::PackedBatch& last = group_[static_cast<size_t>(group_size_ - 1)];
+void Loop::finish_step(const Started& step, double loss, const optim::StepReport& report) {
+  const data::PackedBatch& last = step.last();
+  const double rate = step.rate;
+  for (int64_t i = 0; i < step.size; ++i) {
+    const data::PackedBatch& packed = step.group[static_cast<size_t>(i)];
+    rates_.samples += packed.size();
+    rates_.tokens += packed.tokens();
+    state_.samples += packed.size();
+    state_.tokens += packed.tokens();
+  }
   state_.position = last.end;
   epoch_ended_ = last.ends_epoch();
   ++state_.step;
@@ -173,21 +223,30 @@ void Loop::train() {
   loading.begin = state_.position;
   loading.end_epoch = course_.epochs;
   loader_ = std::make_unique<data::Loader>(parts_.data.training->store, parts_.sampler, loading);
-  // fp16 is emulated: its products run in fp32.
-  const DType products = scaled() ? DType::f32 : parts_.options.step.dtype;
-  peak_flops_ = 1e9 * kernels::measured_peak(parts_.model.encoder().parameters().isa(), products,
-                                             parts_.pool);
+  if (optimizer_.gpu()) {
+    peak_flops_ = kernels::cuda::measured_peak(parts_.options.step.dtype);
+  } else {
+    // fp16 is emulated: its products run in fp32.
+    const DType products = scaled() ? DType::f32 : parts_.options.step.dtype;
+    peak_flops_ = 1e9 * kernels::measured_peak(parts_.model.encoder().parameters().isa(), products,
+                                               parts_.pool);
+  }
   Summary& summary = parts_.summary;
   rates_ = {};
   rates_.aside = summary.stages[Stage::evaluation] + summary.stages[Stage::checkpoint];
-  while (state_.step < course_.steps && !out_of_patience() && load_group()) {
-    step();
+  while (next_step() < course_.steps && !out_of_patience()) {
+    Started step;
+    if (!load_group(step)) break;
+    start_step(std::move(step));
     if (parts_.observer.stop_requested()) {
+      settle_all();
       summary.interrupted = true;
       if (summary.last_checkpoint != checkpoint_path(parts_.options.output, state_.step)) save();
       break;
     }
   }
+  settle_all();
+  account();
   summary.stopped_early = !summary.interrupted && out_of_patience();
   summary.train_seconds = watch.seconds();
   summary.waiting_share = loader_->waiting_seconds() / std::max(summary.train_seconds, 1e-9);
@@ -212,19 +271,32 @@ double Loop::epoch() const {
          static_cast<double>(state_.position.index) / static_cast<double>(parts_.sampler.size());
 }
 
-void Loop::diverged(const std::string& what) {
+void Loop::account() {
+  StageTimes& stages = parts_.summary.stages;
+  stages.add(Stage::forward, stepper_.forward_seconds());
+  stages.add(Stage::backward, stepper_.backward_seconds());
+  optim::GpuOptimizer* gpu = optimizer_.gpu();
+  if (!gpu) return;
+  stages.add(Stage::optimizer, gpu->seconds());
+  const double aside = stages[Stage::evaluation] + stages[Stage::checkpoint] - rates_.aside;
+  const double busy = stepper_.forward_seconds() + stepper_.backward_seconds() + gpu->seconds();
+  parts_.summary.gpu_idle_share =
+      std::max(0., 1 - busy / std::max(1e-9, rates_.watch.seconds() - aside));
+}
+
+void Loop::diverged(const Started& step, const std::string& what) {
   const std::string& last = parts_.summary.last_checkpoint;
   fail(ErrorKind::failed, "step {}: {} is not a finite number, first in {}; {}", state_.step + 1,
-       what, stepper_.first_non_finite(),
+       what, where_not_finite(step),
        last.empty() ? "no checkpoint was written" : "the last good checkpoint is " + last);
 }
 
-bool Loop::due(const Interval& interval) const {
+bool Loop::due(const Interval& interval, int64_t step, bool epoch_ended) {
   switch (interval.kind) {
     case Interval::Kind::steps:
-      return state_.step % interval.steps == 0;
+      return step % interval.steps == 0;
     case Interval::Kind::epoch:
-      return epoch_ended_;
+      return epoch_ended;
     default:
       return false;
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -68,21 +69,44 @@ class Loop {
     int64_t steps = 0;
   };
 
-  bool load_group();
-  double run_group();
+  /// A step of the optimiser that was started. A GPU works on several while the host goes on.
+  struct Started {
+    std::vector<data::PackedBatch> group;  ///< its batches
+    int64_t size = 0;                      ///< how many there are of them
+    StepState state;
+    double rate = 0;
+    std::vector<Stepper::Ticket> losses;
+    optim::Optimizer::Ticket update;
+
+    const data::PackedBatch& last() const { return group[static_cast<size_t>(size - 1)]; }
+  };
+
+  bool load_group(Started& step);
+  void run_group(Started& step);
+  void fill_batch(const data::PackedBatch& packed);
   bool scaled() const;
   double scale() const;
-  void step();
-  void finish_step(double loss, const optim::StepReport& report, double rate);
+  void start_step(Started step);
+  /// Looks at the oldest started step, or at all of them.
+  void settle();
+  void settle_all();
+  /// How many steps may be started and not looked at after this one.
+  size_t ahead(const Started& step) const;
+  int64_t next_step() const { return state_.step + static_cast<int64_t>(started_.size()); }
+  std::string where_not_finite(const Started& step);
+  void finish_step(const Started& step, double loss, const optim::StepReport& report);
   void log_training(const optim::StepReport& report, double rate);
   void record(const LogEntry& entry);
   void evaluate_and_compare();
   void save();
-  bool due(const Interval& interval) const;
+  bool due(const Interval& interval) const { return due(interval, state_.step, epoch_ended_); }
+  static bool due(const Interval& interval, int64_t step, bool epoch_ended);
   bool out_of_patience() const;
   void show_progress(double rate);
+  /// The stages that are known when the steps are done.
+  void account();
   double epoch() const;
-  [[noreturn]] void diverged(const std::string& what);
+  [[noreturn]] void diverged(const Started& step, const std::string& what);
 
   Parts parts_;
   Course course_;
@@ -95,9 +119,8 @@ class Loop {
   std::optional<JsonLog> json_log_;
   std::optional<EventFile> event_file_;
   RunState state_;
-  std::optional<LogEntry> evaluated_;     ///< of the weights as they are now
-  std::vector<data::PackedBatch> group_;  ///< batches of one optimiser step
-  int64_t group_size_ = 0;
+  std::optional<LogEntry> evaluated_;  ///< of the weights as they are now
+  std::deque<Started> started_;
   models::Batch batch_;
   Labels labels_;
   bool epoch_ended_ = false;

@@ -93,6 +93,8 @@ struct Options {
   Interval evaluation;
   Interval saving;
   int64_t save_total_limit = 0;  ///< 0: all are kept
+  std::string device = "cpu";    ///< as select_device() takes it
+  bool gpu = false;              ///< what it came to
   int threads = 0;               ///< 0: the cores that the process may use
 };
 

@@ -54,6 +54,7 @@ std::string megabytes(uint64_t bytes) {
 
 Json to_json(const Summary& summary) {
   Json json = training_of(summary);
+  if (summary.gpu_idle_share) json["gpu_idle_share"] = *summary.gpu_idle_share;
   json.update(evaluation_of(summary));
   json["output_dir"] = summary.output;
   json["parameters"] = summary.parameters;

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "device/cpu_info.h"
+#include "device/cuda.h"
 #include "train/budget.h"
 #include "train/folder_lock.h"
 #include "train/loop.h"
@@ -118,6 +119,7 @@ Fingerprint fingerprint_of(const Options& options, const Trainee& model, const D
           {"early exits", models::exit_method_name(config.exits.method)},
           {"frozen weights", options.model.freeze},
           {"precision", std::string(dtype_name(options.step.dtype))},
+          {"device", options.gpu ? "cuda" : "cpu"},
           {"seed", std::to_string(options.seed)},
           {"training data", data.training_key},
           {"batch size", std::to_string(options.batch.train)},
@@ -133,7 +135,8 @@ Fingerprint fingerprint_of(const Options& options, const Trainee& model, const D
                                     optimizer.beta1, optimizer.beta2, optimizer.eps,
                                     optimizer.momentum, optimizer.max_grad_norm)},
           {"label smoothing", fmt::format("{}", options.label_smoothing)},
-          {"thread count", std::to_string(threads)}};
+          // On a GPU the order of sums does not depend on it.
+          {"thread count", options.gpu ? "any" : std::to_string(threads)}};
 }
 
 }  // namespace
@@ -147,6 +150,7 @@ class Run {
         pool_(options_.threads > 0 ? options_.threads : usable_cores()),
         lock_(options_.output) {
     summary_.output = options_.output;
+    options_.gpu = select_device(options_.device);
   }
 
   Summary go() {
@@ -189,7 +193,7 @@ class Run {
     const MemoryUse least = estimate_->of({1, model_->max_length()});
     const BatchSize largest = largest_batch(options_.batch, model_->max_length());
     const MemoryUse most = estimate_->of(largest);
-    const uint64_t available = available_memory();
+    const uint64_t available = available_memory(options_.gpu);
     observer_.say(
         fmt::format("memory: weights, gradients and optimiser {}, activations at most {} "
                     "(a batch of {} tokens); {} available",
@@ -211,7 +215,7 @@ class Run {
       course_ = plan_course(options_, *sampler_);
       const BatchSize largest = largest_batch(*sampler_, course_.epochs);
       summary_.memory = estimate_->of(largest);
-      const uint64_t available = available_memory();
+      const uint64_t available = available_memory(options_.gpu);
       if (summary_.memory.total() <= available) return compare_with_full(largest);
       if (!options_.batch.find_size || largest.sequences < 2) {
         fail(ErrorKind::memory,
@@ -229,7 +233,8 @@ class Run {
   /// Adapters: what the same batches would take if every weight was trained.
   void compare_with_full(const BatchSize& batch) {
     if (!model_->encoder().lora()) return;
-    const models::Encoder full(model_->config(), DType::f32, chosen_isa(), true);
+    const models::Encoder full(model_->config(), DType::f32, options_.gpu ? Isa::gpu : chosen_isa(),
+                               true);
     const MemoryEstimate estimate(full, std::vector<bool>(full.parameters().list().size(), true),
                                   loss_, options_, pool_);
     summary_.full = {estimate.of(batch), estimate_->flops(batch) / estimate.flops(batch)};
@@ -277,9 +282,10 @@ class Run {
     }
     observer_.say(
         fmt::format("{}: {} samples, {} steps of {} over {} epochs, {} of {} parameters are "
-                    "trained, {} threads",
+                    "trained, {}",
                     corpus_->name, sampler_->size(), course_.steps, step_limits(options_.batch),
-                    course_.epochs, summary_.trainable, summary_.parameters, pool_.size()));
+                    course_.epochs, summary_.trainable, summary_.parameters,
+                    options_.gpu ? "on a GPU" : fmt::format("{} threads", pool_.size())));
     say_what_is_scored();
     loop.train();
     if (summary_.interrupted) return;

@@ -57,9 +57,10 @@ struct Summary {
   double epochs = 0;
   int64_t samples = 0;
   int64_t tokens = 0;
-  double train_loss = 0;     ///< mean over the steps
-  double train_seconds = 0;  ///< of the loop, with evaluations and checkpoints
-  double waiting_share = 0;  ///< of the loop's time, spent on waiting for batches
+  double train_loss = 0;                 ///< mean over the steps
+  double train_seconds = 0;              ///< of the loop, with evaluations and checkpoints
+  double waiting_share = 0;              ///< of the loop's time, spent on waiting for batches
+  std::optional<double> gpu_idle_share;  ///< of the loop's time without evaluations and checkpoints
   int64_t parameters = 0;
   int64_t trainable = 0;
   std::vector<std::pair<std::string, double>> evaluation;  ///< final, "eval_" in front

@@ -73,8 +73,8 @@ Trainee::Trainee(const Options& options, const Corpus& corpus) {
   if (lora && !weights_from_) {
     fail(ErrorKind::usage, "--lora_rank: adapters need the weights of a --model to stand beside");
   }
-  encoder_ = std::make_unique<models::Encoder>(folder_.config, DType::f32, chosen_isa(), true,
-                                               std::move(lora));
+  encoder_ = std::make_unique<models::Encoder>(
+      folder_.config, DType::f32, options.gpu ? Isa::gpu : chosen_isa(), true, std::move(lora));
   std::vector<bool> added;
   if (weights_from_) {
     const auto adapter = models::open_adapter(folder_);
@@ -166,6 +166,7 @@ models::LoadReport Trainee::fill(const models::Adapter* adapter, std::optional<u
 }
 
 void Trainee::restore(const std::string& folder, ThreadPool& pool) {
+  encoder_->parameters().refresh_host();  // of which some may stay
   if (encoder_->lora()) {
     const models::Adapter adapter(folder);
     fill(&adapter, {}, pool);
@@ -175,6 +176,7 @@ void Trainee::restore(const std::string& folder, ThreadPool& pool) {
 }
 
 void Trainee::save(const std::string& folder) const {
+  encoder_->parameters().refresh_host();
   models::save_config(folder_.config_json, *encoder_, folder);
   if (encoder_->lora()) {
     models::save_adapter(*encoder_, trainable_, *weights_from_, folder);

@@ -8,7 +8,9 @@
 #include <numeric>
 #include <random>
 
+#include "base/error.h"
 #include "base/file.h"
+#include "device/cuda.h"
 #include "io/weights.h"
 #include "models/batch.h"
 #include "models/encoder.h"
@@ -53,11 +55,17 @@ struct Golden {
 };
 
 /// All samples of a golden in one batch, in the given order; one row of output a sample.
-std::vector<std::vector<float>> run(const Encoder& encoder, const std::vector<Sample>& samples,
+std::vector<std::vector<float>> run(Encoder& encoder, const std::vector<Sample>& samples,
                                     const std::vector<size_t>& order, const OutputOptions& options,
                                     ThreadPool& pool) {
   const Forward forward = encoder.record(options);
-  Execution execution(forward.plan, encoder.parameters().pointers(), pool);
+  nn::Parameters& parameters = encoder.parameters();
+  Execution execution(forward.plan,
+                      parameters.on_gpu()
+                          ? parameters.arrays_for(encoder.activations(), forward.shadows, false)
+                          : parameters.pointers(),
+                      pool);
+  parameters.refresh(pool);
   Batch batch(encoder.config());
   for (const size_t i : order) batch.add(samples[i].ids, samples[i].types);
   execution.resize(batch.extents());
@@ -104,33 +112,48 @@ std::vector<size_t> in_order(size_t count) {
 
 class Goldens : public testing::TestWithParam<std::string> {};
 
-TEST_P(Goldens, AgreeWithPyTorchOnEveryInstructionSet) {
-  const Golden golden(GetParam());
+void expect_goldens(const Golden& golden, Isa isa, float tolerance) {
   const auto weights = io::Weights::open(golden.folder);
   const bool head = has_head_weights(family_of(golden.config), *weights);
   ThreadPool pool(2);
+  Encoder encoder(golden.config, DType::f32, isa, head);
+  load_weights(encoder, *weights, pool);
+  const auto order = in_order(golden.samples.size());
+  const auto mean = run(encoder, golden.samples, order,
+                        {.output = Output::embedding, .pooling = ops::Pooling::mean}, pool);
+  const auto first = run(encoder, golden.samples, order,
+                         {.output = Output::embedding, .pooling = ops::Pooling::cls}, pool);
+  const auto hidden = run(encoder, golden.samples, order, {.output = Output::hidden}, pool);
+  std::vector<std::vector<float>> logits;
+  if (head) logits = run(encoder, golden.samples, order, {}, pool);
+  for (const size_t i : order) {
+    const Json& expected = golden.samples[i].expected;
+    const std::string what = std::string(isa_name(isa)) + " input " + std::to_string(i);
+    expect_near(mean[i], expected.at("mean"), tolerance, what + " mean");
+    expect_near(first[i], expected.at("first"), tolerance, what + " first");
+    if (head) expect_near(logits[i], expected.at("logits"), tolerance, what + " logits");
+  }
+  const Json& rows = golden.json.at("hidden");
+  expect_near(hidden[rows.at("input").get<size_t>()], rows.at("rows"), tolerance,
+              std::string(isa_name(isa)) + " hidden");
+}
+
+TEST_P(Goldens, AgreeWithPyTorchOnEveryInstructionSet) {
+  const Golden golden(GetParam());
   for (const Isa isa : available_isas()) {
     const ScopedIsa scoped(isa);
-    Encoder encoder(golden.config, DType::f32, isa, head);
-    load_weights(encoder, *weights, pool);
-    const auto order = in_order(golden.samples.size());
-    const auto mean = run(encoder, golden.samples, order,
-                          {.output = Output::embedding, .pooling = ops::Pooling::mean}, pool);
-    const auto first = run(encoder, golden.samples, order,
-                           {.output = Output::embedding, .pooling = ops::Pooling::cls}, pool);
-    const auto hidden = run(encoder, golden.samples, order, {.output = Output::hidden}, pool);
-    std::vector<std::vector<float>> logits;
-    if (head) logits = run(encoder, golden.samples, order, {}, pool);
-    for (const size_t i : order) {
-      const Json& expected = golden.samples[i].expected;
-      const std::string what = std::string(isa_name(isa)) + " input " + std::to_string(i);
-      expect_near(mean[i], expected.at("mean"), 1e-5f, what + " mean");
-      expect_near(first[i], expected.at("first"), 1e-5f, what + " first");
-      if (head) expect_near(logits[i], expected.at("logits"), 1e-5f, what + " logits");
-    }
-    const Json& rows = golden.json.at("hidden");
-    expect_near(hidden[rows.at("input").get<size_t>()], rows.at("rows"), 1e-5f,
-                std::string(isa_name(isa)) + " hidden");
+    expect_goldens(golden, isa, 1e-5f);
+  }
+}
+
+TEST_P(Goldens, AgreeWithPyTorchOnAGpu) {
+  if (!cuda_info().missing.empty()) GTEST_SKIP() << "no GPU: " << cuda_info().missing;
+  use_cuda_device(0);
+  const Golden golden(GetParam());
+  if (golden.config.position_kind != PositionKind::absolute) {
+    EXPECT_THROW(expect_goldens(golden, Isa::gpu, 0), Error);
+  } else {
+    expect_goldens(golden, Isa::gpu, 3e-5f);
   }
 }
 

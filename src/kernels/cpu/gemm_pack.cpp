@@ -52,7 +52,10 @@ void pack(Isa isa, DType dtype, const float* rows, int64_t first, int64_t count,
 
 }  // namespace
 
-int64_t panel_rows(Isa isa) { return isa >= Isa::avx512 ? 32 : isa == Isa::avx2 ? 16 : 8; }
+int64_t panel_rows(Isa isa) {
+  if (isa == Isa::gpu) return 1;
+  return isa >= Isa::avx512 ? 32 : isa == Isa::avx2 ? 16 : 8;
+}
 
 size_t packed_bytes(Isa isa, DType dtype, int64_t n, int64_t k) {
   return static_cast<size_t>(ceil_div(n, panel_rows(isa))) * panel_bytes(isa, dtype, k);

@@ -9,10 +9,11 @@
 #include "kernels/cuda/layer_norm.h"
 #include "kernels/cuda/optimizer.h"
 #include "kernels/cuda/product.h"
+#include "kernels/cuda/rows.h"
 
 namespace hone::kernels::cuda {
 
-constexpr uint32_t kKernelApiVersion = 1;
+constexpr uint32_t kKernelApiVersion = 2;
 
 /// The plugin's kernels: all that the rest of hone sees of them. A change raises the version.
 struct KernelApi {
@@ -52,6 +53,11 @@ struct KernelApi {
   decltype(&cuda::loss) loss;
   decltype(&cuda::adamw_workspace) adamw_workspace;
   decltype(&cuda::adamw) adamw;
+
+  decltype(&cuda::add) add;
+  decltype(&cuda::scale) scale;
+  decltype(&cuda::pool_sequences) pool_sequences;
+  decltype(&cuda::l2_normalize) l2_normalize;
 };
 
 /// The table of the open plugin; an error of kind unsupported that says why where there is none.

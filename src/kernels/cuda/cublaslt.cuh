@@ -55,4 +55,8 @@ Status run_product(const PreparedProduct& product, const cublasLtMatmulAlgo_t& a
                    const ProductArrays& arrays, void* workspace, size_t workspace_bytes,
                    Stream stream);
 
+/// Products for which there is a kernel of our own, as cuBLASLt has none.
+bool is_plain_product(const ProductShape& shape);
+Status plain_product(const ProductShape& shape, const ProductArrays& arrays, Stream stream);
+
 }  // namespace hone::kernels::cuda

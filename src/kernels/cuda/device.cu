@@ -151,11 +151,13 @@ CudaStatus destroy_graph(CudaHandle graph) {
 extern "C" const hone::CudaDeviceApi* hone_cuda_device_api() {
   using namespace hone;
   static const CudaDeviceApi api = {
-      kCudaApiVersion,   versions,       device_count,   device_facts,  use_device,
-      memory_info,       allocate,       release,        allocate_pinned, release_pinned,
-      copy,              fill,           create_stream,  destroy_stream, synchronize,
-      create_event,      destroy_event,  record_event,   wait_event,    synchronize_event,
-      elapsed_ms,        begin_capture,  end_capture,    launch_graph,  destroy_graph};
+      kCudaApiVersion, versions,       device_count, device_facts,
+      use_device,      memory_info,    allocate,     release,
+      allocate_pinned, release_pinned, copy,         fill,
+      create_stream,   destroy_stream, synchronize,  create_event,
+      destroy_event,   record_event,   wait_event,   synchronize_event,
+      elapsed_ms,      begin_capture,  end_capture,  launch_graph,
+      destroy_graph};
   return &api;
 }
 
@@ -193,6 +195,10 @@ extern "C" const hone::kernels::cuda::KernelApi* hone_cuda_kernel_api() {
       .loss = loss,
       .adamw_workspace = adamw_workspace,
       .adamw = adamw,
+      .add = add,
+      .scale = scale,
+      .pool_sequences = pool_sequences,
+      .l2_normalize = l2_normalize,
   };
   return &api;
 }

@@ -44,6 +44,7 @@ struct Loss {
   const float* weights = nullptr;   ///< [classes] of classes or positives; null: all 1
   float label_smoothing = 0.0f;
   const LossScale* scale = nullptr;  ///< in device memory
+  double weight = 1;                 ///< of this loss among several
   float* losses = nullptr;           ///< = [rows]; null: not wanted
   double* loss = nullptr;            ///< = their sum / count; null: not wanted
   float* dlogits = nullptr;          ///< =; null: not wanted

@@ -30,8 +30,8 @@ __device__ double cross_entropy_row(const Loss& a, int64_t row, double factor) {
     const double smooth = spread * weight_of(a.weights, c);
     if (counts) loss += smooth * (log_sum - x[c]);
     if (!a.dlogits) continue;
-    const double slope = exp(x[c] - log_sum) * (target + spread * weights) - smooth -
-                         (c == label ? target : 0.0);
+    const double slope =
+        exp(x[c] - log_sum) * (target + spread * weights) - smooth - (c == label ? target : 0.0);
     a.dlogits[row * a.classes + c] = counts ? static_cast<float>(slope * factor) : 0.0f;
   }
   return loss;
@@ -69,7 +69,8 @@ __device__ double binary_cross_entropy_row(const Loss& a, int64_t row, double fa
 /// One block: a batch has few rows. A thread's rows are added in order, then the threads' sums.
 __global__ void __launch_bounds__(kThreads) loss_kernel(Loss a) {
   __shared__ double sums[kThreads];
-  const double factor = a.scale->scale / a.scale->count;
+  const double count = a.scale->count / a.weight;
+  const double factor = a.scale->scale / count;
   double sum = 0;
   for (int64_t row = threadIdx.x; row < a.rows; row += kThreads) {
     double loss = 0;
@@ -88,7 +89,7 @@ __global__ void __launch_bounds__(kThreads) loss_kernel(Loss a) {
     __syncthreads();
     if (threadIdx.x < static_cast<unsigned>(half)) sums[threadIdx.x] += sums[threadIdx.x + half];
   }
-  if (threadIdx.x == 0 && a.loss) *a.loss = sums[0] / a.scale->count;
+  if (threadIdx.x == 0 && a.loss) *a.loss = sums[0] / count;
 }
 
 }  // namespace

@@ -173,7 +173,7 @@ Status run_product(const PreparedProduct& p, const cublasLtMatmulAlgo_t& algorit
 Status product_prepare(const ProductShape& shape, size_t workspace_limit,
                        size_t* workspace_bytes) {
   *workspace_bytes = 0;
-  if (empty(shape)) return nullptr;
+  if (empty(shape) || is_plain_product(shape)) return nullptr;
   Status status = nullptr;
   PreparedProduct* p = prepared_product(shape, &status);
   if (!p) return status;
@@ -194,6 +194,7 @@ Status product_prepare(const ProductShape& shape, size_t workspace_limit,
 Status product(const ProductShape& shape, const ProductArrays& arrays, void* workspace,
                size_t workspace_bytes, Stream stream) {
   if (empty(shape)) return empty_product(shape, arrays.c, stream_of(stream));
+  if (is_plain_product(shape)) return plain_product(shape, arrays, stream);
   Status status = nullptr;
   const PreparedProduct* p = prepared_product(shape, &status);
   if (!p) return status;

@@ -52,7 +52,7 @@ class Timer {
 
 Status product_tune(const ProductShape& shape, const ProductArrays& arrays, void* workspace,
                     size_t workspace_limit, Stream stream) {
-  if (shape.m == 0 || shape.n == 0 || shape.k == 0) return nullptr;
+  if (shape.m == 0 || shape.n == 0 || shape.k == 0 || is_plain_product(shape)) return nullptr;
   Status status = nullptr;
   PreparedProduct* p = prepared_product(shape, &status);
   if (!p) return status;

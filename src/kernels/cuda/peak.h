@@ -1,0 +1,11 @@
+#pragma once
+
+#include "tensor/dtype.h"
+
+namespace hone::kernels::cuda {
+
+/// FLOP/s that the library's products of `dtype` reach on the device in use, measured once, in a
+/// few milliseconds, on matrices of a size that suits it.
+double measured_peak(DType dtype);
+
+}  // namespace hone::kernels::cuda

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <vector>
+
+#include "device/cuda.h"
+#include "plan/execution.h"
+
+namespace hone::nn {
+
+struct Parameter;
+class Parameters;
+
+/// A parameter set's arrays on the GPU: as they are kept, in fp32, and the shadows that plans read.
+/// For training both lie as the set's arena does, element by element, so that an optimiser goes
+/// over them in one pass. For inference a matrix or table with a shadow is there in that form
+/// alone.
+class GpuWeights {
+ public:
+  /// The set must be allocated.
+  GpuWeights(const Parameters& parameters, DType dtype, const std::vector<bool>& shadows,
+             bool training);
+
+  /// From the host's arena; makes the shadows.
+  void upload(const Parameters& parameters);
+  /// To the host's arena. For training alone.
+  void download(void* arena);
+
+  WeightArrays arrays() const { return {stored_, shadows_}; }
+  bool covers(DType dtype, const std::vector<bool>& shadows, bool training) const;
+  float* master() const { return master_.as<float>(); }
+  /// The shadows in one array; null where there are none.
+  void* copies() const { return copies_.data(); }
+  DType copy_dtype() const { return dtype_; }
+  size_t bytes() const { return master_.size() + copies_.size(); }
+
+ private:
+  bool shadowed(const Parameter& parameter) const;
+
+  DType dtype_;
+  std::vector<bool> shadowed_;
+  bool training_;
+  CudaBuffer master_;
+  CudaBuffer copies_;
+  std::vector<const void*> stored_;
+  std::vector<const void*> shadows_;
+};
+
+}  // namespace hone::nn

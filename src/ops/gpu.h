@@ -1,0 +1,37 @@
+#pragma once
+
+#include "autograd/tape.h"
+#include "ops/attention.h"
+#include "ops/dropout.h"
+#include "ops/embedding.h"
+#include "ops/layer_norm.h"
+#include "ops/linear.h"
+#include "plan/execution.h"
+
+/// The forms of ops that a plan for a GPU gets; what they mean stands with the ops.
+namespace hone::ops::gpu {
+
+/// Bytes that a product of the library may take beside its arrays.
+constexpr size_t kProductScratch = size_t{32} << 20;
+
+/// Prepares and starts a product, or looks for its fastest algorithm where the frame is tuning.
+void product(const Frame& frame, const kernels::cuda::ProductShape& shape,
+             const kernels::cuda::ProductArrays& arrays);
+
+kernels::cuda::Dropout dropout_at(const Frame& frame, const DropoutSite& site);
+kernels::cuda::Activation activation_of(kernels::Activation activation);
+
+void activate(const Frame& frame, kernels::Activation activation, Value x, Value y);
+void activation_backward(const Frame& frame, kernels::Activation activation, Value dy, Value x,
+                         Value dx);
+
+/// A value for sums over rows in parts.
+Value row_sums_value(Plan& plan, Axis rows, int64_t width);
+
+Value linear(Tape& tape, Value x, Weight master, Weight bias, const LinearOptions& options);
+Value layer_norm(Tape& tape, Value x, const NormParameters& norm, const LayerNormOptions& options);
+Value embed_tokens(Tape& tape, const EmbeddingIds& ids, const EmbeddingWeights& weights, DType out,
+                   const DropoutSite& dropout);
+Value attention(Tape& tape, const AttentionInputs& inputs, const RelativePositions& relative);
+
+}  // namespace hone::ops::gpu

@@ -1,0 +1,234 @@
+#include "base/error.h"
+#include "ops/accumulate.h"
+#include "ops/gpu.h"
+
+namespace hone::ops::gpu {
+namespace {
+
+namespace cuda = kernels::cuda;
+using cuda::ProductArrays;
+using cuda::ProductKind;
+using cuda::ProductShape;
+
+struct Linear {
+  Value x;
+  Weight weight;
+  Weight bias;  ///< in y's dtype
+  Value y;      ///< before the activation
+  bool adds;
+  int64_t column;
+
+  void* columns(const Frame& frame, Value value) const {
+    auto* start = frame.data<std::byte>(value);
+    return start + static_cast<size_t>(column) * dtype_size(value.dtype);
+  }
+  ProductShape shape(ProductKind kind, int64_t m, DType out) const {
+    ProductShape s;
+    s.kind = kind;
+    s.dtype = x.dtype;
+    s.out = out;
+    s.m = m;
+    s.n = weight.rows;
+    s.k = weight.width;
+    return s;
+  }
+  double flops(const Extents& extents) const {
+    return 2.0 * static_cast<double>(extents[x.rows]) *
+           static_cast<double>(weight.rows * weight.width);
+  }
+  void add(Plan& plan, Step step, size_t more = 0) const {
+    step.workspace = [more](const Extents&, int) { return kProductScratch + more; };
+    step.flops = [op = *this](const Extents& e) { return op.flops(e); };
+    step.weight = weight;
+    step.product = true;
+    plan.add(std::move(step));
+  }
+
+  void emit(Plan& plan) const {
+    Step step{"linear", {x}, {y}, [op = *this](const Frame& frame) {
+                ProductShape s = op.shape(ProductKind::forward, frame.rows(op.x), op.y.dtype);
+                s.add = op.adds;
+                s.bias = op.bias.present();
+                s.lda = op.x.width;
+                s.ldb = op.weight.width;
+                s.ldc = op.y.width;
+                product(frame, s,
+                        {frame.data<const void>(op.x), frame.weight(op.weight),
+                         frame.weight(op.bias), op.columns(frame, op.y)});
+              }};
+    if (adds) step.reads.push_back(y);
+    add(plan, std::move(step));
+  }
+
+  void emit_weight_gradient(Plan& plan, Value dy, Value input, bool sets) const {
+    Step step{"linear_weight_gradient", {dy, input}, {}, [=, op = *this](const Frame& frame) {
+                ProductShape s = op.shape(ProductKind::weight_gradient, frame.rows(dy), DType::f32);
+                s.add = !sets;
+                s.lda = dy.width;
+                s.ldb = input.width;
+                s.ldc = op.weight.width;
+                product(frame, s,
+                        {op.columns(frame, dy), frame.data<const void>(input), nullptr,
+                         frame.gradient(op.weight)});
+              }};
+    add(plan, std::move(step), static_cast<size_t>(weight.rows * weight.width) * sizeof(float));
+  }
+
+  void emit_bias_gradient(Tape& tape, Value dy) const {
+    const Value parts = row_sums_value(tape.plan(), dy.rows, weight.rows);
+    auto sums = std::make_shared<cuda::RowSums>();
+    tape.plan().add({"linear_bias_gradient", {dy}, {parts}, [=, op = *this](const Frame& frame) {
+                       const GpuFrame& gpu = frame.gpu();
+                       gpu.check(gpu.api->column_sums(
+                           dy.dtype, op.columns(frame, dy), dy.width, frame.rows(dy),
+                           op.weight.rows, static_cast<float*>(frame.gradient(op.bias)),
+                           frame.data<void>(parts), gpu.stream, sums.get()));
+                     }});
+    tape.add_up(parts, sums);
+  }
+
+  void emit_input_gradient(Tape& tape, Value dy) const {
+    Plan& plan = tape.plan();
+    const std::optional<Value> before = tape.gradient(x);
+    const bool in_place = before && !tape.gradient_is_shared(x);
+    const Value dx = in_place ? *before : plan.temporary(x.dtype, x.rows, x.width);
+    Step step{
+        "linear_input_gradient", {dy}, {dx}, [=, op = *this](const Frame& frame) {
+          const GpuFrame& gpu = frame.gpu();
+          if (before && !in_place) {
+            gpu.check(gpu.api->convert(before->dtype, frame.data<const void>(*before), dx.dtype,
+                                       frame.data<void>(dx), frame.rows(dx) * dx.width,
+                                       gpu.stream));
+          }
+          ProductShape s = op.shape(ProductKind::input_gradient, frame.rows(dy), dx.dtype);
+          s.add = before.has_value();
+          s.lda = dy.width;
+          s.ldb = op.weight.width;
+          s.ldc = dx.width;
+          product(frame, s,
+                  {op.columns(frame, dy), frame.weight(op.weight), nullptr, frame.data<void>(dx)});
+        }};
+    if (before) step.reads.push_back(*before);
+    add(plan, std::move(step));
+    tape.set_gradient(x, dx);
+  }
+
+  void emit_backward(Tape& tape, Value dy, bool bias_too) const {
+    if (tape.trainable(weight)) {
+      emit_weight_gradient(tape.plan(), dy, tape.saved(x), tape.takes_gradient(weight));
+    }
+    if (bias_too && tape.trainable(bias)) emit_bias_gradient(tape, dy);
+    if (tape.needs_gradient(x)) emit_input_gradient(tape, dy);
+  }
+};
+
+Value emit_activation(Plan& plan, Value z, kernels::Activation activation) {
+  const Value y = plan.temporary(z.dtype, z.rows, z.width);
+  plan.add(
+      {"activation", {z}, {y}, [=](const Frame& frame) { activate(frame, activation, z, y); }});
+  return y;
+}
+
+/// The gradient of what the activation was applied to; adds to the bias'.
+Value emit_activation_backward(Tape& tape, Value dy, Value z, kernels::Activation activation,
+                               const Weight& bias) {
+  Plan& plan = tape.plan();
+  const Value dz = plan.temporary(z.dtype, z.rows, z.width);
+  const bool sums_bias = tape.trainable(bias);
+  Step step{"activation_backward", {dy, z}, {dz}, {}};
+  std::optional<Value> parts;
+  auto sums = std::make_shared<cuda::RowSums>();
+  if (sums_bias) {
+    parts = row_sums_value(plan, z.rows, z.width);
+    step.writes.push_back(*parts);
+  }
+  step.run = [=](const Frame& frame) {
+    const GpuFrame& gpu = frame.gpu();
+    cuda::ActivationBackward args;
+    args.activation = activation_of(activation);
+    args.dtype = z.dtype;
+    args.rows = frame.rows(z);
+    args.width = z.width;
+    args.dy = frame.data<const void>(dy);
+    args.z = frame.data<const void>(z);
+    args.dz = frame.data<void>(dz);
+    if (parts) args.dbias = static_cast<float*>(frame.gradient(bias));
+    gpu.check(gpu.api->activation_backward(args, parts ? frame.data<void>(*parts) : nullptr,
+                                           gpu.stream, parts ? sums.get() : nullptr));
+  };
+  plan.add(std::move(step));
+  if (parts) tape.add_up(*parts, sums);
+  return dz;
+}
+
+/// Few outputs in fp32: the last layer of a head. Its weights stay in fp32.
+Value head(Tape& tape, Value x, const Weight& weight, const Weight& bias) {
+  Plan& plan = tape.plan();
+  const Value y = plan.temporary(DType::f32, x.rows, weight.rows);
+  const auto forward_args = [=](const Frame& frame) {
+    cuda::HeadForward args;
+    args.dtype = x.dtype;
+    args.rows = frame.rows(x);
+    args.width = weight.width;
+    args.outputs = weight.rows;
+    args.x = frame.data<const void>(x);
+    args.weight = frame.weight<float>(weight);
+    args.bias = frame.weight<float>(bias);
+    args.logits = frame.data<float>(y);
+    return args;
+  };
+  Step step{"head", {x}, {y}, [=](const Frame& frame) {
+              frame.gpu().check(frame.gpu().api->head(forward_args(frame), frame.gpu().stream));
+            }};
+  step.weight = weight;
+  plan.add(std::move(step));
+  if (!tape.trainable(weight) && !tape.trainable(bias) && !tape.needs_gradient(x)) return y;
+  tape.on_backward(y, [&tape, x, y, weight, bias, forward_args] {
+    const Value dy = *tape.gradient(y);
+    const bool wants_dx = tape.needs_gradient(x);
+    const Value dx = tape.plan().temporary(x.dtype, x.rows, x.width);
+    Step back{"head_backward", {dy, x}, {dx}, [=](const Frame& frame) {
+                cuda::HeadBackward args;
+                args.dlogits = frame.data<const float>(dy);
+                args.dx = wants_dx ? frame.data<void>(dx) : nullptr;
+                args.dweight = static_cast<float*>(frame.gradient(weight));
+                args.dbias = static_cast<float*>(frame.gradient(bias));
+                frame.gpu().check(
+                    frame.gpu().api->head_backward(forward_args(frame), args, frame.gpu().stream));
+              }};
+    back.weight = weight;
+    back.trains = true;
+    tape.plan().add(std::move(back));
+    if (wants_dx) accumulate(tape, x, dx);
+  });
+  return y;
+}
+
+}  // namespace
+
+Value linear(Tape& tape, Value x, Weight master, Weight bias, const LinearOptions& options) {
+  if (master.dtype != DType::f32) {
+    fail(ErrorKind::unsupported, "weights in {} have no products on a GPU",
+         dtype_name(master.dtype));
+  }
+  const bool adds = options.into.has_value();
+  const bool activates = options.activation != kernels::Activation::none;
+  if (!adds && !activates && options.out == DType::f32 && bias.present() &&
+      master.rows <= cuda::kMaxHeadOutputs) {
+    return head(tape, x, master, bias);
+  }
+  const Weight weight = tape.in_dtype(master, x.dtype);
+  const Value z = adds ? *options.into : tape.plan().temporary(options.out, x.rows, weight.rows);
+  const Linear op{x, weight, tape.in_dtype(bias, z.dtype), z, adds, options.column};
+  op.emit(tape.plan());
+  const Value y = activates ? emit_activation(tape.plan(), z, options.activation) : z;
+  if (!tape.trainable(weight) && !tape.trainable(bias) && !tape.needs_gradient(x)) return y;
+  tape.on_backward(y, [&tape, op, y, activates, activation = options.activation] {
+    Value dy = *tape.gradient(y);
+    if (activates) dy = emit_activation_backward(tape, dy, op.y, activation, op.bias);
+    op.emit_backward(tape, dy, !activates);
+  });
+  return y;
+}
+
+}  // namespace hone::ops::gpu

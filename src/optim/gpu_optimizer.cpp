@@ -1,0 +1,169 @@
+#include "optim/gpu_optimizer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "base/error.h"
+
+namespace hone::optim {
+
+namespace cuda = kernels::cuda;
+
+GpuOptimizer::GpuOptimizer(nn::Parameters& parameters, const std::vector<bool>& trainable,
+                           const OptimizerOptions& options)
+    : parameters_(parameters), trainable_(trainable), options_(options) {
+  if (options.kind != OptimizerKind::adamw) {
+    fail(ErrorKind::unsupported, "--optim: sgd has no kernels on a GPU; use adamw or --device cpu");
+  }
+  CudaStream& stream = cuda_stream();
+  for (CudaBuffer* array : {&gradients_, &m_, &v_}) {
+    *array = CudaBuffer(parameters.bytes());
+    stream.fill(array->data(), 0, array->size());
+  }
+  size_t rows = 0;
+  for (const nn::Parameter& parameter : parameters.list()) {
+    if (parameter.kind == nn::ParameterKind::table)
+      rows += static_cast<size_t>(parameter.weight.rows);
+  }
+  flags_ = CudaBuffer(rows);
+  stream.fill(flags_.data(), 0, rows);
+  uint8_t* flag = flags_.as<uint8_t>();
+  for (const nn::Parameter& parameter : parameters.list()) {
+    const bool trained = trainable_[static_cast<size_t>(parameter.weight.slot)];
+    gradient_pointers_.push_back(
+        trained ? gradients_.as<float>() + parameters.offset(parameter.weight) : nullptr);
+    const bool table = parameter.kind == nn::ParameterKind::table;
+    touched_.push_back(table && trained ? flag : nullptr);
+    if (table) flag += parameter.weight.rows;
+  }
+  state_ = CudaBuffer(sizeof(cuda::OptimizerState));
+  stream.fill(state_.data(), 0, state_.size());
+  settings_ = PinnedBuffer(turns_.size() * sizeof(cuda::OptimizerState));
+  reports_ = PinnedBuffer(turns_.size() * sizeof(cuda::OptimizerState));
+  make_pieces();
+}
+
+void GpuOptimizer::make_pieces() {
+  std::vector<cuda::OptimizerRange> ranges;
+  for (const nn::Parameter& parameter : parameters_.list()) {
+    const auto slot = static_cast<size_t>(parameter.weight.slot);
+    if (!trainable_[slot]) continue;
+    const int64_t begin = parameters_.offset(parameter.weight);
+    cuda::OptimizerRange range{begin, begin + parameters_.elements(parameter.weight),
+                               parameter.kind != nn::ParameterKind::vector};
+    range.zero = slot >= set_.size() || !set_[slot];
+    if (touched_[slot] && parameter.weight.width % 4 == 0) {
+      range.row_width = parameter.weight.width;
+      range.touched = touched_[slot];
+    }
+    ranges.push_back(range);
+  }
+  const std::vector<cuda::OptimizerPiece> pieces = cuda::optimizer_pieces(ranges);
+  CudaStream& stream = cuda_stream();
+  piece_count_ = static_cast<int64_t>(pieces.size());
+  pieces_ = CudaBuffer(pieces.size() * sizeof pieces[0]);
+  stream.copy(pieces_.data(), pieces.data(), pieces_.size());
+  workspace_ = CudaBuffer(cuda::kernel_api().adamw_workspace(piece_count_));
+  stream.fill(workspace_.data(), 0, workspace_.size());
+  stream.synchronize();
+}
+
+void GpuOptimizer::set_gradients_set(const std::vector<bool>& slots) {
+  set_ = slots;
+  make_pieces();
+}
+
+bool GpuOptimizer::gradient_is_finite(const Weight& weight) const {
+  const void* from = gradient_pointers_[static_cast<size_t>(weight.slot)];
+  if (!from) return true;
+  std::vector<float> values(static_cast<size_t>(parameters_.elements(weight)));
+  cuda_stream().copy(values.data(), from, values.size() * sizeof(float));
+  cuda_stream().synchronize();
+  return std::all_of(values.begin(), values.end(), [](float each) { return std::isfinite(each); });
+}
+
+void GpuOptimizer::drop_gradients() {
+  cuda_stream().fill(gradients_.data(), 0, gradients_.size());
+  cuda_stream().fill(flags_.data(), 0, flags_.size());
+}
+
+size_t GpuOptimizer::step(double learning_rate, double loss_scale) {
+  CudaStream& stream = cuda_stream();
+  const size_t turn = next_;
+  next_ = (next_ + 1) % turns_.size();
+  turns_[turn].begin.record(stream);
+  auto* settings = settings_.as<cuda::OptimizerState>() + turn;
+  *settings = {.lr = learning_rate,
+               .beta1 = options_.beta1,
+               .beta2 = options_.beta2,
+               .eps = options_.eps,
+               .weight_decay = options_.weight_decay,
+               .max_grad_norm = options_.max_grad_norm,
+               .loss_scale = loss_scale,
+               .step = 0,
+               .grad_norm = 0,
+               .skipped = 0};
+  stream.copy(state_.data(), settings, offsetof(cuda::OptimizerState, step));
+  nn::GpuWeights& weights = parameters_.changing_on_gpu();
+  cuda::OptimizerArrays arrays;
+  arrays.parameters = weights.master();
+  arrays.gradients = gradients_.as<float>();
+  arrays.m = m_.as<float>();
+  arrays.v = v_.as<float>();
+  arrays.copy = weights.copies();
+  arrays.copy_dtype = weights.copies() ? weights.copy_dtype() : DType::bf16;
+  cuda_check(cuda::kernel_api().adamw(arrays, pieces_.as<cuda::OptimizerPiece>(), piece_count_,
+                                      state_.as<cuda::OptimizerState>(), workspace_.data(),
+                                      stream.handle()),
+             "adamw");
+  stream.copy(reports_.as<cuda::OptimizerState>() + turn, state_.data(), state_.size());
+  turns_[turn].end.record(stream);
+  return turn;
+}
+
+cuda::OptimizerState GpuOptimizer::read_state() const {
+  cuda::OptimizerState state{};
+  cuda_stream().copy(&state, state_.data(), sizeof state);
+  cuda_stream().synchronize();
+  return state;
+}
+
+StepReport GpuOptimizer::report(size_t turn) {
+  turns_[turn].end.synchronize();
+  seconds_ += 1e-3 * static_cast<double>(turns_[turn].end.since(turns_[turn].begin));
+  const cuda::OptimizerState& state = reports_.as<cuda::OptimizerState>()[turn];
+  return {state.grad_norm, state.skipped != 0};
+}
+
+int64_t GpuOptimizer::steps() const { return read_state().step; }
+
+void GpuOptimizer::set_steps(int64_t steps) {
+  cuda_stream().copy(state_.as<std::byte>() + offsetof(cuda::OptimizerState, step), &steps,
+                     sizeof steps);
+  cuda_stream().synchronize();
+}
+
+void GpuOptimizer::fetch_moments() {
+  if (host_m_.size() == 0) {
+    host_m_ = Buffer(bytes());
+    host_v_ = Buffer(bytes());
+  }
+  cuda_stream().copy(host_m_.data(), m_.data(), bytes());
+  cuda_stream().copy(host_v_.data(), v_.data(), bytes());
+  cuda_stream().synchronize();
+}
+
+void GpuOptimizer::send_moments() {
+  cuda_stream().copy(m_.data(), host_m_.data(), bytes());
+  cuda_stream().copy(v_.data(), host_v_.data(), bytes());
+  cuda_stream().synchronize();
+}
+
+float* GpuOptimizer::host_part(Buffer& array, const Weight& weight) {
+  if (!trainable_[static_cast<size_t>(weight.slot)]) return nullptr;
+  if (array.size() == 0) fetch_moments();
+  return array.as<float>() + parameters_.offset(weight);
+}
+
+}  // namespace hone::optim
