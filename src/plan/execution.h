@@ -19,6 +19,7 @@ struct WeightArrays {
   WeightArrays() = default;
   WeightArrays(std::span<const void* const> own, std::span<const void* const> others = {})
       : stored(own), shadows(others) {}
+  WeightArrays(const std::vector<const void*>& own) : stored(own) {}
   std::span<const void* const> stored;
   std::span<const void* const> shadows;
 };
