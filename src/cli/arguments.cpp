@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "cli/version.h"
+#include "device/cuda.h"
 
 namespace hone::cli {
 namespace {
@@ -178,8 +179,13 @@ void Arguments::take_dtype(const std::string& dtype) {
 }
 
 void Arguments::declare_common() {
-  text("--device", "NAME", common_.device,
-       "auto (default: a GPU where one can be used), cpu, cuda or cuda:N");
+  app_->add(
+      "--device", "NAME",
+      [this](const std::string& name) {
+        cuda_index(name);  // says what is wrong with it
+        common_.device = name;
+      },
+      "auto (default), cpu, cuda or cuda:N");
   app_->add(
       "--dtype", "TYPE", [this](const std::string& name) { take_dtype(name); },
       allow_fp16_ ? "fp32, bf16, fp16 or int8" : "fp32 (default), bf16 or int8");

@@ -118,7 +118,7 @@ int bench(const Words& words) {
   int64_t seconds = 3;
   bool tune = false;
   arguments.positional("CASE", name, "a case, or list (default) for their names");
-  arguments.flag("--tune", tune, "on a GPU: time the library's products first, keep the fastest");
+  arguments.flag("--tune", tune, "GPU: time products first, keep the fastest");
   arguments.integer("--seconds", 1, 3600, seconds, "of timed rounds; default 3");
   arguments.text("--lengths", "FILE", lengths, "token counts of the -sst2- cases, one a line");
   bool checkpointing = false;

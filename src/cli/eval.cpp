@@ -96,8 +96,8 @@ std::string text_of(const ExitResult& exits) {
   return out;
 }
 
-std::string json_of(const EvalPart& part, const infer::Evaluation& result, DType dtype,
-                    const ExitResult& exits) {
+std::string json_of(const EvalPart& part, const infer::Evaluation& result, const char* device,
+                    DType dtype, const ExitResult& exits) {
   std::string out = "{\"task\":";
   append_json(out, std::string_view(part.task));
   out += ",\"split\":";
@@ -111,10 +111,10 @@ std::string json_of(const EvalPart& part, const infer::Evaluation& result, DType
   out += ",\"samples_per_second\":";
   append_json(out, static_cast<double>(result.samples) / result.seconds);
   return out + fmt::format(
-                   ",\"tokens\":{},\"truncated\":{},\"peak_rss_bytes\":{},\"device\":\"cpu\","
+                   ",\"tokens\":{},\"truncated\":{},\"peak_rss_bytes\":{},\"device\":\"{}\","
                    "\"dtype\":\"{}\"{}}}\n",
-                   result.tokens, result.truncated, peak_resident_bytes(), dtype_name(dtype),
-                   json_of(exits));
+                   result.tokens, result.truncated, peak_resident_bytes(), device,
+                   dtype_name(dtype), json_of(exits));
 }
 
 std::string text_of(const EvalPart& part, const infer::Evaluation& result, DType dtype,
@@ -182,7 +182,9 @@ int eval(const Words& words) {
       const EvalPart again = std::move(open_parts(options.data, task)[i]);
       exits.all_layers = infer::evaluate(all_layers, *again.records, how).metrics;
     }
-    print(common.json ? json_of(part, result, dtype, exits) : text_of(part, result, dtype, exits));
+    const char* device = session.on_gpu() ? "cuda" : "cpu";
+    print(common.json ? json_of(part, result, device, dtype, exits)
+                      : text_of(part, result, dtype, exits));
   }
   warn_unexpected(common.quiet, session);
   return kDone;

@@ -30,9 +30,11 @@ OrderedJson build_facts() {
 #else
   const bool optimized = false;
 #endif
+  std::vector<std::string> backends = {"cpu"};
+  if (!cuda_info().plugin.empty()) backends.emplace_back("cuda");
   return {{"compiler", compiler},
           {"optimized", optimized},
-          {"backends", {"cpu", "cuda (where its plugin and a GPU are found)"}},
+          {"backends", backends},
           {"dtypes", {"fp32", "bf16", "int8"}},
           {"weights", {"safetensors", "pytorch_model.bin", ".pth"}}};
 }

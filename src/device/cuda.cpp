@@ -28,28 +28,35 @@ void use_cuda_device(int device) {
   cuda_check(api.use_device(device), "selecting a device");
 }
 
-bool select_device(const std::string& name) {
-  if (name == "cpu") return false;
-  if (name == "auto") {
-    if (!cuda_info().missing.empty()) return false;
-    for (const CudaDevice& device : cuda_info().devices) {
-      if (!device.missing.empty()) continue;
-      use_cuda_device(device.index);
-      return true;
-    }
-    return false;
-  }
+int cuda_index(const std::string& name) {
+  if (name == "auto" || name == "cpu") return -1;
   const std::string digits = name.starts_with("cuda:") ? name.substr(5) : name == "cuda" ? "0" : "";
   int index = -1;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
-  if (digits.empty() || error != std::errc() || end != digits.data() + digits.size()) {
+  if (digits.empty() || error != std::errc() || end != digits.data() + digits.size() || index < 0) {
     fail(ErrorKind::usage, "--device: expected auto, cpu, cuda or cuda:N, got {}", quote(name));
   }
-  if (!cuda_info().missing.empty()) {
-    fail(ErrorKind::unsupported, "--device: {}: {}", quote(name), cuda_info().missing);
+  return index;
+}
+
+bool select_device(const std::string& name) {
+  const int index = cuda_index(name);
+  if (name == "cpu") return false;
+  const CudaInfo& info = cuda_info();
+  if (index >= 0) {
+    if (!info.missing.empty()) {
+      fail(ErrorKind::unsupported, "--device: {}: {}", quote(name), info.missing);
+    }
+    use_cuda_device(index);
+    return true;
   }
-  use_cuda_device(index);
-  return true;
+  if (!info.missing.empty()) return false;
+  for (const CudaDevice& device : info.devices) {
+    if (!device.missing.empty()) continue;
+    use_cuda_device(device.index);
+    return true;
+  }
+  return false;
 }
 
 CudaBuffer::CudaBuffer(size_t bytes) : size_(bytes) {

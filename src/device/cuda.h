@@ -51,6 +51,8 @@ void cuda_check(CudaStatus status, const char* what);
 /// there or cannot run this build.
 void use_cuda_device(int device);
 
+/// The number in "cuda" or "cuda:1"; -1 for "auto" and "cpu". Others are usage errors of --device.
+int cuda_index(const std::string& name);
 /// Selects what "auto", "cpu", "cuda" or "cuda:1" names; whether that is a GPU. "auto" is the first
 /// GPU that can run this build, else the processor. Errors name --device.
 bool select_device(const std::string& name);

@@ -100,7 +100,7 @@ void Session::open_weights(const SessionOptions& options) {
   models::StoredWeights stored = models::open_stored(folder_);
   const DType dtype = stored.dtype(folder_.config, options.dtype);
   if (dtype == DType::f16 && !gpu_) {
-    fail(ErrorKind::unsupported, "--dtype: fp16 is not there on the CPU; use fp32, bf16 or int8");
+    fail(ErrorKind::unsupported, "--dtype: 'fp16' is not there on the CPU; use fp32, bf16 or int8");
   }
   encoder_ = std::make_unique<models::Encoder>(folder_.config, dtype,
                                                gpu_ ? Isa::gpu : chosen_isa(), head);

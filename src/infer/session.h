@@ -81,6 +81,7 @@ class Session {
   /// Null without a memory budget.
   const StreamedWeights* streamed() const { return streamed_.get(); }
   ThreadPool& pool() { return pool_; }
+  bool on_gpu() const { return gpu_; }
   /// Null where the model has no exits, or they are not used.
   ExitPass* exits() { return exits_.get(); }
 

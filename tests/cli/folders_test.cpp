@@ -14,7 +14,7 @@ TEST(Info, TellsOfBuildMachineAndKernels) {
   ASSERT_EQ(done.code, 0) << done.err;
   const Json info = done.objects().at(0);
   EXPECT_EQ(info.at("version"), HONE_VERSION);
-  EXPECT_EQ(info.at("build").at("backends"), Json({"cpu"}));
+  EXPECT_EQ(info.at("build").at("backends").at(0), "cpu");
   EXPECT_GE(info.at("devices")[0].at("usable_cores").get<int>(), 1);
   EXPECT_FALSE(info.at("devices")[0].at("isas").empty());
   ASSERT_EQ(info.at("kernels").size(), 3u);
