@@ -8,7 +8,7 @@ MINILM := .cache/minilm
 FUZZ_SECONDS ?= 10
 GPU_BUILD ?= $(if $(wildcard build-cuda/libhone_cuda.so),build-cuda,$(BUILD))
 
-.PHONY: help setup build demo test test-asan test-tsan cuda test-gpu bench bench-gpu lint tidy layers format parity fuzz clean
+.PHONY: help setup build demo test test-asan test-tsan cuda cuda-check test-gpu bench bench-gpu lint tidy layers format parity fuzz clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -51,9 +51,17 @@ cuda: setup ## build the CUDA plugin with everything else into build-cuda (needs
 test-gpu: ## the tests that need a GPU, from what is built; nothing is fetched
 	@$(GPU_BUILD)/device_test --gtest_filter='Cuda*'
 	@$(GPU_BUILD)/kernels_cuda_test
+	@$(GPU_BUILD)/models_test --gtest_filter='*Gpu*'
+	@$(GPU_BUILD)/train_test --gtest_filter='*Gpu*'
 
-bench-gpu: ## time the CUDA kernels of a RoBERTa-base step, one by one and together
-	@$(GPU_BUILD)/step_bench
+cuda-check: setup ## compile all CUDA code for one architecture (needs nvcc, not a GPU)
+	@test -e .cache/cublas || test -e /usr/local/cuda/include/cublasLt.h || tools/cublas-headers
+	@cmake --preset cuda -DHONE_CUDA_ARCHITECTURES=90 -B build-cuda-check > build-cuda-check.log 2>&1 || { cat build-cuda-check.log; exit 1; }
+	@rm -f build-cuda-check.log
+	@cmake --build build-cuda-check --target hone_cuda -j $(JOBS)
+
+bench-gpu: ## time hone on a GPU, and PyTorch where PEERS=DIR has its scripts, into bench/results
+	@$(PYTHON) bench/gpu.py --hone $(GPU_BUILD)/hone $(if $(PEERS),--peers $(PEERS))
 
 fuzz: test-asan ## longer fuzzing: FUZZ_SECONDS=600 make fuzz
 
@@ -82,4 +90,4 @@ format: setup ## format the sources in place
 	@git ls-files '*.h' '*.cpp' | xargs clang-format -i
 
 clean: ## remove what the build made
-	@rm -rf build build-asan build-tsan build-cuda
+	@rm -rf build build-asan build-tsan build-cuda build-cuda-check

@@ -66,6 +66,7 @@ int answer_records(const CommonOptions& common, const AnsweringOptions& options,
   Output output(options.output);
   settings.dtype = common.wanted_dtype();
   settings.device = common.device;
+  settings.tuning = common.tuning;
   settings.threads = common.threads;
   settings.max_length = options.max_length;
   if (!options.memory_budget.empty()) {

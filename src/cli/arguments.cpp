@@ -186,6 +186,7 @@ void Arguments::declare_common() {
         common_.device = name;
       },
       "auto (default), cpu, cuda or cuda:N");
+  text("--tuning", "FILE", common_.tuning, "GPU: fastest products, found once and kept");
   app_->add(
       "--dtype", "TYPE", [this](const std::string& name) { take_dtype(name); },
       allow_fp16_ ? "fp32, bf16, fp16 or int8" : "fp32 (default), bf16 or int8");

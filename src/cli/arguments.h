@@ -16,7 +16,8 @@ struct CommonOptions {
   DType dtype = DType::f32;
   bool dtype_given = false;
   std::string device = "auto";
-  int threads = 0;  ///< 0: the cores that the process may use
+  std::string tuning;  ///< a file of a GPU's fastest products; empty: none
+  int threads = 0;     ///< 0: the cores that the process may use
   bool json = false;
   bool quiet = false;
 

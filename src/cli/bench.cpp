@@ -138,6 +138,7 @@ int bench(const Words& words) {
   options.dtype = arguments.common().dtype;
   options.device = arguments.common().device;
   options.tune = tune;
+  options.tuning = arguments.common().tuning;
   options.threads = arguments.common().threads;
   options.seconds = static_cast<double>(seconds);
   if (!lengths.empty()) options.lengths = read_lengths(lengths);

@@ -149,6 +149,7 @@ int eval(const Words& words) {
   infer::SessionOptions settings;
   settings.dtype = common.wanted_dtype();
   settings.device = common.device;
+  settings.tuning = common.tuning;
   settings.threads = common.threads;
   settings.max_length = options.max_length;
   apply(options.exits, settings);

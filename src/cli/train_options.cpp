@@ -250,6 +250,7 @@ train::Options TrainOptions::resolve(const CommonOptions& common) {
   }
   options_.batch.workers = static_cast<int>(workers_);
   options_.device = common.device;
+  options_.tuning = common.tuning;
   options_.threads = common.threads;
   if (seeds_text_.empty()) {
     seeds_ = {static_cast<uint64_t>(seed_)};

@@ -13,6 +13,7 @@
 #include "kernels/cuda/peak.h"
 #include "models/init.h"
 #include "plan/gpu_runner.h"
+#include "plan/gpu_tuning.h"
 
 namespace hone::infer {
 namespace {
@@ -87,6 +88,7 @@ BenchResult run_bench_case(const std::string& name, const BenchOptions& options)
   const BenchCase& bench = find_case(kCases, name);
   ThreadPool pool(options.threads > 0 ? options.threads : usable_cores());
   const bool gpu = select_device(options.device);
+  const GpuTuning tuning(gpu ? options.tuning : "");
   models::Encoder encoder(bench_config(bench.shape), options.dtype, gpu ? Isa::gpu : chosen_isa(),
                           true);
   models::init_random(encoder, 1, 0.02f, pool);

@@ -12,6 +12,7 @@ struct BenchOptions {
   DType dtype = DType::f32;
   std::string device = "cpu";  ///< as select_device() takes it
   bool tune = false;           ///< on a GPU: look for the fastest products first
+  std::string tuning = {};     ///< on a GPU: see GpuTuning
   int threads = 0;             ///< 0: the cores that the process may use
   double seconds = 3;          ///< of timed rounds, at least three of them
   /// Token counts of the sentences of an `-sst2-` case, in file order; none: drawn from a fixed

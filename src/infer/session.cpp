@@ -96,6 +96,7 @@ bool Session::wants_gpu(const SessionOptions& options) const {
 
 void Session::open_weights(const SessionOptions& options) {
   gpu_ = wants_gpu(options);
+  if (gpu_) tuning_.emplace(options.tuning);
   const bool head = options.output == models::Output::logits;
   models::StoredWeights stored = models::open_stored(folder_);
   const DType dtype = stored.dtype(folder_.config, options.dtype);

@@ -16,6 +16,7 @@
 #include "models/folder.h"
 #include "models/load.h"
 #include "plan/execution.h"
+#include "plan/gpu_tuning.h"
 #include "text/tokenizer.h"
 
 namespace hone::infer {
@@ -27,9 +28,10 @@ struct SessionOptions {
   /// As select_device() takes it. Early exits, int8 and a memory budget are the processor's: "auto"
   /// is it then.
   std::string device = "cpu";
-  int threads = 0;         ///< 0: the cores that the process may use
-  int64_t max_length = 0;  ///< tokens a sequence with special ones; 0: what the folder says
-  bool truncate = true;    ///< false: a longer input is an error
+  std::string tuning = {};  ///< on a GPU: see GpuTuning
+  int threads = 0;          ///< 0: the cores that the process may use
+  int64_t max_length = 0;   ///< tokens a sequence with special ones; 0: what the folder says
+  bool truncate = true;     ///< false: a longer input is an error
   models::Output output = models::Output::logits;
   /// Of embeddings; absent: what a sentence-transformers folder says, else the mean, as it is.
   std::optional<ops::Pooling> pooling = {};
@@ -98,6 +100,7 @@ class Session {
   Layered& layered() { return exits_ ? exits_->layered() : *layered_; }
   bool truncate_;
   bool gpu_ = false;
+  std::optional<GpuTuning> tuning_;
   ThreadPool pool_;
   models::ModelFolder folder_;
   text::Tokenizer tokenizer_;

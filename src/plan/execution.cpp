@@ -149,7 +149,10 @@ const Step* Execution::run_to_non_finite() {
 void Execution::run_timed(const Step& step) {
   const Stopwatch watch;
   run_step(step);
-  const double seconds = watch.seconds();
+  add_time(step, watch.seconds());
+}
+
+void Execution::add_time(const Step& step, double seconds) {
   auto it = std::find_if(times_.begin(), times_.end(),
                          [&](const OpTime& time) { return time.name == step.name; });
   if (it == times_.end()) it = times_.insert(times_.end(), OpTime{step.name});

@@ -132,6 +132,7 @@ class Execution {
   void run_step(const Step& step);
   bool is_finite(Value value) const;
   void run_timed(const Step& step);
+  void add_time(const Step& step, double seconds);
 
   const Plan& plan_;
   MemoryPlan memory_;

@@ -41,6 +41,14 @@ int64_t round_longest(int64_t longest) {
 
 }  // namespace
 
+namespace {
+
+bool tunes_all = false;
+
+}  // namespace
+
+void GpuRunner::tune_all(bool on) { tunes_all = on; }
+
 void GpuFrame::cuda_failed(kernels::cuda::Status status) const {
   cuda_check(status, step);
   fail(ErrorKind::internal, "CUDA: {}: {}", step, status);
@@ -50,7 +58,8 @@ GpuRunner::GpuRunner(Execution& execution)
     : execution_(execution),
       plan_(execution.plan_),
       frame_(execution.frame_),
-      stream_(cuda_stream()) {
+      stream_(cuda_stream()),
+      tunes_(tunes_all) {
   frame_.gpu_.api = &kernels::cuda::kernel_api();
   frame_.gpu_.stream = stream_.handle();
   for (Block& block : blocks_) block.sent = std::make_unique<CudaEvent>();
@@ -199,10 +208,31 @@ void GpuRunner::tune_products() {
   counts_.capture_seconds += watch.seconds();
 }
 
+/// Step by step, by the device's clock; launches that a graph would hide show where kernels are
+/// short.
+void GpuRunner::run_timed() {
+  const size_t count = plan_.steps_.size();
+  std::vector<CudaEvent> marks(count + 1);
+  marks[0].record(stream_);
+  for (size_t i = 0; i < count; ++i) {
+    run_steps(i, i + 1);
+    marks[i + 1].record(stream_);
+  }
+  stream_.synchronize();
+  for (size_t i = 0; i < count; ++i) {
+    const double seconds = 1e-3 * static_cast<double>(marks[i + 1].since(marks[i]));
+    execution_.add_time(plan_.steps_[i], seconds);
+  }
+}
+
 void GpuRunner::run(const std::function<void()>& between) {
   Bucket& bucket = *bucket_;
   if (bucket.runs == 0 && tunes_) tune_products();
   send_inputs();
+  if (execution_.timing_) {
+    if (between) between();
+    return run_timed();
+  }
   std::vector<size_t> cuts = {0, cut_, plan_.steps_.size()};
   if (cut_ == 0) cuts.erase(cuts.begin());
   const bool captures =

@@ -34,6 +34,8 @@ class GpuRunner {
   void* address(Value value) const;
   /// Products of buckets to come are tuned before their first run.
   void tune(bool on) { tunes_ = on; }
+  /// The same for all runners that are made from now on.
+  static void tune_all(bool on);
   struct Counts {
     int64_t buckets = 0;
     int64_t graphs = 0;
@@ -66,6 +68,7 @@ class GpuRunner {
   void run_steps(size_t first, size_t last);
   void send_inputs();
   void tune_products();
+  void run_timed();
   void upload_constants();
   bool is_finite(Value value);
 

@@ -95,6 +95,7 @@ struct Options {
   int64_t save_total_limit = 0;  ///< 0: all are kept
   std::string device = "cpu";    ///< as select_device() takes it
   bool gpu = false;              ///< what it came to
+  std::string tuning = {};       ///< on a GPU: see GpuTuning
   int threads = 0;               ///< 0: the cores that the process may use
 };
 

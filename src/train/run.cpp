@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "device/cpu_info.h"
 #include "device/cuda.h"
+#include "plan/gpu_tuning.h"
 #include "train/budget.h"
 #include "train/folder_lock.h"
 #include "train/loop.h"
@@ -151,6 +152,7 @@ class Run {
         lock_(options_.output) {
     summary_.output = options_.output;
     options_.gpu = select_device(options_.device);
+    if (options_.gpu) tuning_.emplace(options_.tuning);
   }
 
   Summary go() {
@@ -315,6 +317,7 @@ class Run {
   ThreadPool pool_;
   FolderLock lock_;
   Summary summary_;
+  std::optional<GpuTuning> tuning_;
   std::string checkpoint_;  ///< to go on from; empty: from the start
   std::optional<Corpus> corpus_;
   std::optional<Trainee> model_;
