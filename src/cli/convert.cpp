@@ -84,7 +84,7 @@ infer::Int8Choice measure_int8(const ConvertWords& options, const CommonOptions&
   };
   Progress progress("hone convert", "samples", common.quiet);
   how.evaluate.progress = [&](int64_t samples) { progress.update(samples); };
-  const infer::Int8Choice choice = infer::choose_int8(options.model, how);
+  infer::Int8Choice choice = infer::choose_int8(options.model, how);
   if (choice.drop() > options.max_drop) {
     fail(ErrorKind::failed,
          "{}: {} falls from {:.4f} in fp32 to {:.4f} in int8{}, {:.2f} points; --max-drop allows "

@@ -92,7 +92,8 @@ TEST_P(ExitsStreamed, ASessionUnderABudgetAnswersAsOneWithout) {
   const Folders folders(GetParam());
   const std::vector<std::string> texts = {"the film is great", "the movie was not good", "a",
                                           "dull"};
-  const std::vector<Input> inputs(texts.begin(), texts.end());
+  std::vector<Input> inputs;
+  for (const std::string& text : texts) inputs.push_back({text, {}});
   Session free(folders.plain(), {.dtype = GetParam().dtype, .threads = 2});
   const std::vector<Answer> wanted = free.run(inputs);
   for (const std::string& folder : {folders.plain(), folders.packed()}) {
