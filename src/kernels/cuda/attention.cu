@@ -71,7 +71,11 @@ Status attention_backward(const AttentionShape& shape, const AttentionBackward& 
   const bool whole = std::max(shape.longest_q, shape.longest_k) <= kWholeSequence;
   if (kernel == AttentionKernel::whole_sequence ||
       (kernel == AttentionKernel::automatic && whole)) {
-    return attention_backward_whole(shape, arrays, stream);
+    // Both take the same for sentences of a few words.
+    const bool group = kernel == AttentionKernel::automatic && warpgroups() &&
+                       shape.head_size <= 64 && shape.longest_k > 32;
+    return group ? attention_backward_whole_warpgroup(shape, arrays, stream)
+                 : attention_backward_whole(shape, arrays, stream);
   }
   if (kernel == AttentionKernel::warpgroup ||
       (kernel == AttentionKernel::automatic && warpgroups())) {

@@ -97,6 +97,9 @@ Status attention_warpgroup(const AttentionShape& shape, const AttentionForward& 
                            Stream stream);
 Status attention_backward_warpgroup(const AttentionShape& shape, const AttentionBackward& arrays,
                                     void* workspace, Stream stream);
+/// Heads of at most 64.
+Status attention_backward_whole_warpgroup(const AttentionShape& shape,
+                                          const AttentionBackward& arrays, Stream stream);
 
 /// Whether the tensor-core kernels take these heads: size, dtype and alignment.
 inline bool flash_heads(const AttentionShape& shape, std::initializer_list<HeadRows> rows) {

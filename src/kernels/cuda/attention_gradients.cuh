@@ -98,16 +98,23 @@ __device__ __forceinline__ void query_gradient_tile(float (&dq)[kDepth / 8][4],
   }
 }
 
+/// What else is done with a tile's gradients of scores: nothing.
+struct NoSink {
+  template <int kSteps>
+  __device__ __forceinline__ void operator()(int, const uint32_t (&)[kSteps][4]) const {}
+};
+
 /// dk += ds^T * queries and dv += p^T * douts over a tile of which `there` queries exist; dk
 /// without the scale, dv without dropout's. Facts of queries that do not exist are zeros. The
-/// warp's keys start at first_key.
-template <class Products, class Shared, int kQueries, int kWide, typename T, int kDepth>
+/// warp's keys start at first_key; sink(at, ds) is called for every kWide queries.
+template <class Products, class Shared, int kQueries, int kWide, typename T, int kDepth,
+          class Sink = NoSink>
 __device__ __forceinline__ void key_gradient_tile(float (&dk)[kDepth / 8][4],
                                                   float (&dv)[kDepth / 8][4], const Rows<kDepth>& k,
                                                   const Rows<kDepth>& v, const Kept& kept,
                                                   float scale_log2, uint32_t queries,
                                                   uint32_t douts, const QueryFact* facts, int there,
-                                                  int first_key) {
+                                                  int first_key, const Sink& sink = {}) {
   // The bits of the thread's two keys come to the tops of bytes 1 and 3.
   const int shift = 15 - kept_bit(first_key % 32 + lane_row());
 #pragma unroll 1
@@ -141,6 +148,7 @@ __device__ __forceinline__ void key_gradient_tile(float (&dk)[kDepth / 8][4],
     uint32_t dropped[kWide / 16][4], ds[kWide / 16][4];
     pack_rows<T>(s, dropped);
     pack_rows<T>(dp, ds);
+    sink(at, ds);
     Products::begin();
     Products::template add<Shared>(dv, dropped, douts, at);
     Products::template add<Shared>(dk, ds, queries, at);

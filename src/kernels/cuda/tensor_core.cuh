@@ -102,6 +102,15 @@ template <int kDepth>
 struct Rows {
   uint32_t a[kDepth / 16][4];
 
+  /// From row `first` on of a tile in shared memory.
+  template <class Tile>
+  __device__ __forceinline__ void load_shared(uint32_t tile, int first) {
+    const int lane = static_cast<int>(threadIdx.x % 32);
+#pragma unroll
+    for (int k = 0; k < kDepth / 16; ++k) {
+      load_matrices(a[k], tile + Tile::offset(first + lane % 16, 2 * k + lane / 16));
+    }
+  }
   /// From memory; rows from `there` on are zeros.
   template <typename T>
   __device__ __forceinline__ void load(const T* from, int64_t stride, int there) {
@@ -189,22 +198,43 @@ __device__ __forceinline__ void pack_rows(const float (&c)[kColumns][4],
   }
 }
 
+/// Among the four threads of a row: word i of thread t becomes word t of thread i.
+__device__ __forceinline__ void transpose_words(uint32_t (&w)[4]) {
+#pragma unroll
+  for (int by = 2; by > 0; by /= 2) {
+    const bool upper = (static_cast<int>(threadIdx.x) & by) != 0;
+    const int other = 3 - by;  // the pairs are (0, by) and (other, 3)
+    const uint32_t first = __shfl_xor_sync(0xffffffffu, upper ? w[0] : w[by], by);
+    const uint32_t second = __shfl_xor_sync(0xffffffffu, upper ? w[other] : w[3], by);
+    w[0] = upper ? first : w[0];
+    w[by] = upper ? w[by] : first;
+    w[other] = upper ? second : w[other];
+    w[3] = upper ? w[3] : second;
+  }
+}
+
 /// 16 rows of sums to memory, times `low` (rows 0 to 7) and `high`; rows from `there` on are not
-/// written.
+/// written. Rows are aligned to 16 bytes.
 template <int kDepth, typename T>
 __device__ __forceinline__ void store_rows(const float (&sum)[kDepth / 8][4], float low, float high,
                                            T* to, int64_t stride, int there) {
   const int lane = static_cast<int>(threadIdx.x % 32);
-  const int row = lane / 4, column = lane % 4 * 2;
 #pragma unroll
-  for (int d = 0; d < kDepth / 8; ++d) {
-    if (row < there) {
-      *reinterpret_cast<uint32_t*>(to + row * stride + 8 * d + column) =
-          pack_pair<T>(sum[d][0] * low, sum[d][1] * low);
-    }
-    if (row + 8 < there) {
-      *reinterpret_cast<uint32_t*>(to + (row + 8) * stride + 8 * d + column) =
-          pack_pair<T>(sum[d][2] * high, sum[d][3] * high);
+  for (int half = 0; half < 2; ++half) {
+    const int row = lane / 4 + 8 * half;
+    const float factor = half == 0 ? low : high;
+#pragma unroll
+    for (int d = 0; d < kDepth / 8; d += 4) {
+      uint32_t words[4];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        words[i] = pack_pair<T>(sum[d + i][2 * half] * factor, sum[d + i][2 * half + 1] * factor);
+      }
+      transpose_words(words);
+      if (row < there) {
+        *reinterpret_cast<uint4*>(to + row * stride + 8 * (d + lane % 4)) =
+            make_uint4(words[0], words[1], words[2], words[3]);
+      }
     }
   }
 }
