@@ -77,6 +77,42 @@ void StepModel::head_backward() {
                   values[kLayers - 1].y2, parameters.gradient(parameters.pooler));
 }
 
+void StepModel::gelu_backward(int64_t rows, const LayerPlaces& w, const LayerValues& v,
+                              const LayerGradients& g) {
+  const size_t at = sums.size();
+  sums.emplace_back();
+  const LinearGeluBackward both{kType,
+                                rows,
+                                kHidden,
+                                kInner,
+                                kHidden,
+                                g.df,
+                                parameters.copy(w.f2),
+                                v.z,
+                                g.dg,
+                                parameters.gradient(w.f1_bias)};
+  if (rows >= kLinearGeluRows && kernel_api().linear_gelu_backward_fits(both)) {
+    op("F2 dgrad and GELU backward", 2.0 * double(rows) * kInner * kHidden, 0, [=, this](Stream s) {
+      ok(kernel_api().linear_gelu_backward(both, g.gelu, s, &sums[at]), "gelu");
+    });
+    return;
+  }
+  input_gradient("F2 dgrad", rows, kHidden, kInner, g.df, kHidden, parameters.copy(w.f2), g.dg,
+                 false);
+  const ActivationBackward gelu{Activation::gelu,
+                                kType,
+                                rows,
+                                kInner,
+                                g.dg,
+                                v.z,
+                                g.dg,
+                                nullptr,
+                                parameters.gradient(w.f1_bias)};
+  op("GELU backward", 0, 6.0 * double(rows) * kInner, [=, this](Stream s) {
+    ok(kernel_api().activation_backward(gelu, g.gelu, s, &sums[at]), "gelu");
+  });
+}
+
 void StepModel::layer_backward(int64_t l, void*& dy) {
   const bool last = l == kLayers - 1;
   const int64_t rows = last ? sequences : tokens;
@@ -91,22 +127,8 @@ void StepModel::layer_backward(int64_t l, void*& dy) {
   n2.dx = g.df;
   n2.dbias = parameters.gradient(w.f2_bias);
   norm_backward("norm backward", n2, g.norm2);
-  input_gradient("F2 dgrad", rows, kHidden, kInner, g.df, kHidden, parameters.copy(w.f2), g.dg,
-                 false);
   weight_gradient("F2 wgrad", rows, kHidden, kInner, g.df, kHidden, v.g, parameters.gradient(w.f2));
-  const ActivationBackward gelu{Activation::gelu,
-                                kType,
-                                rows,
-                                kInner,
-                                g.dg,
-                                v.z,
-                                g.dg,
-                                nullptr,
-                                parameters.gradient(w.f1_bias)};
-  op("GELU backward", 0, 6.0 * double(rows) * kInner, [=, this, at = sums.size()](Stream s) {
-    ok(kernel_api().activation_backward(gelu, g.gelu, s, &sums[at]), "gelu");
-  });
-  sums.emplace_back();
+  gelu_backward(rows, w, v, g);
   input_gradient("F1 dgrad", rows, kInner, kHidden, g.dg, kInner, parameters.copy(w.f1), g.dsum2,
                  true);
   weight_gradient("F1 wgrad", rows, kInner, kHidden, g.dg, kInner, v.y1, parameters.gradient(w.f1));

@@ -126,6 +126,29 @@ void StepModel::norm(const char* name, NormForward f) {
      [=](Stream s) { ok(kernel_api().layer_norm(f, s), name); });
 }
 
+void StepModel::feed_forward(int64_t rows, const LayerPlaces& w, const LayerValues& v) {
+  const LinearGelu both{kType,
+                        rows,
+                        kInner,
+                        kHidden,
+                        kHidden,
+                        v.y1,
+                        parameters.copy(w.f1),
+                        parameters.master(w.f1_bias),
+                        shape.training ? v.z : nullptr,
+                        v.g};
+  if (rows >= kLinearGeluRows && kernel_api().linear_gelu_fits(both)) {
+    op("F1 product and GELU", 2.0 * double(rows) * kInner * kHidden, 0,
+       [=](Stream s) { ok(kernel_api().linear_gelu(both, s), "gelu"); });
+    return;
+  }
+  linear("F1 product", rows, kInner, kHidden, v.y1, parameters.copy(w.f1),
+         parameters.copy(w.f1_bias), v.z, kInner);
+  op("GELU", 0, 4.0 * double(rows) * kInner, [=](Stream s) {
+    ok(kernel_api().activate(Activation::gelu, kType, v.z, rows * kInner, v.g, s), "gelu");
+  });
+}
+
 void StepModel::layer_forward(int64_t l, void* x) {
   const bool last = l == kLayers - 1;
   const int64_t rows = last ? sequences : tokens;
@@ -190,11 +213,7 @@ void StepModel::layer_forward(int64_t l, void* x) {
   v.z = arena.values(rows * kInner);
   v.g = arena.values(rows * kInner);
   v.f = arena.values(rows * kHidden);
-  linear("F1 product", rows, kInner, kHidden, v.y1, parameters.copy(w.f1),
-         parameters.copy(w.f1_bias), v.z, kInner);
-  op("GELU", 0, 4.0 * double(rows) * kInner, [=](Stream s) {
-    ok(kernel_api().activate(Activation::gelu, kType, v.z, rows * kInner, v.g, s), "gelu");
-  });
+  feed_forward(rows, w, v);
   linear("F2 product", rows, kHidden, kInner, v.g, parameters.copy(w.f2), nullptr, v.f, kHidden);
   v.xhat2 = arena.values(rows * kHidden);
   v.y2 = arena.values(rows * kHidden);

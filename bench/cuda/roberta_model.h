@@ -122,12 +122,15 @@ struct StepModel {
 
   void forward();
   void layer_forward(int64_t l, void* x);
+  void feed_forward(int64_t rows, const LayerPlaces& w, const LayerValues& v);
   void norm(const char* name, NormForward f);
   AttentionShape attention_shape(bool last) const;
   double attention_flops(bool last) const;
   void backward();
   void head_backward();
   void layer_backward(int64_t l, void*& dy);
+  void gelu_backward(int64_t rows, const LayerPlaces& w, const LayerValues& v,
+                     const LayerGradients& g);
   void embedding_backward(void* dy);
   NormBackward norm_backward_args(int64_t rows, const void* dy, const void* xhat, const float* rstd,
                                   Place weight, Place bias) const;

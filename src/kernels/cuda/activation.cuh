@@ -12,20 +12,31 @@ struct ActivationValue {
 
 __device__ __forceinline__ float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
 
+__device__ __forceinline__ float fast_reciprocal(float x) {
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;\n" : "=f"(y) : "f"(x));
+  return y;
+}
+__device__ __forceinline__ float fast_exp2(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;\n" : "=f"(y) : "f"(x));
+  return y;
+}
+
 /// GELU for values stored in 16 bits: the normal distribution by Abramowitz and Stegun 7.1.26, off
 /// by less than 1e-7, whose exponential is that of the density. erff() takes twice the time of
 /// reading and writing the values.
 __device__ __forceinline__ ActivationValue narrow_gelu(float x) {
   const float size = fabsf(x);
-  const float t = __fdividef(1.0f, fmaf(0.3275911f * 0.70710678f, size, 1.0f));
-  const float bell = exp2f(-0.72134752f * x * x);  // e^(-x^2 / 2)
-  float tail = fmaf(1.061405429f, t, -1.453152027f);
-  tail = fmaf(tail, t, 1.421413741f);
-  tail = fmaf(tail, t, -0.284496736f);
-  tail = fmaf(tail, t, 0.254829592f);
-  tail *= 0.5f * t * bell;
+  const float t = fast_reciprocal(fmaf(0.3275911f * 0.70710678f, size, 1.0f));
+  const float bell = fast_exp2(-0.72134752f * x * x);  // e^(-x^2 / 2)
+  float tail = fmaf(0.5f * 1.061405429f, t, 0.5f * -1.453152027f);
+  tail = fmaf(tail, t, 0.5f * 1.421413741f);
+  tail = fmaf(tail, t, 0.5f * -0.284496736f);
+  tail = fmaf(tail, t, 0.5f * 0.254829592f);
+  tail *= t * bell;
   const float cdf = x < 0.0f ? tail : 1.0f - tail;
-  return {x * cdf, fmaf(0.39894228f * x, bell, cdf)};
+  return {fmaf(-size, tail, fmaxf(x, 0.0f)), fmaf(0.39894228f * x, bell, cdf)};
 }
 
 /// kernels/cpu/activation_f64.h in fp32, for values stored as T. The unused half of a result is not

@@ -7,13 +7,14 @@
 #include "kernels/cuda/embedding_backward.h"
 #include "kernels/cuda/head.h"
 #include "kernels/cuda/layer_norm.h"
+#include "kernels/cuda/linear_gelu.h"
 #include "kernels/cuda/optimizer.h"
 #include "kernels/cuda/product.h"
 #include "kernels/cuda/rows.h"
 
 namespace hone::kernels::cuda {
 
-constexpr uint32_t kKernelApiVersion = 2;
+constexpr uint32_t kKernelApiVersion = 3;
 
 /// The plugin's kernels: all that the rest of hone sees of them. A change raises the version.
 struct KernelApi {
@@ -58,6 +59,10 @@ struct KernelApi {
   decltype(&cuda::scale) scale;
   decltype(&cuda::pool_sequences) pool_sequences;
   decltype(&cuda::l2_normalize) l2_normalize;
+  decltype(&cuda::linear_gelu_fits) linear_gelu_fits;
+  decltype(&cuda::linear_gelu) linear_gelu;
+  decltype(&cuda::linear_gelu_backward_fits) linear_gelu_backward_fits;
+  decltype(&cuda::linear_gelu_backward) linear_gelu_backward;
 };
 
 /// The table of the open plugin; an error of kind unsupported that says why where there is none.

@@ -66,7 +66,7 @@ __device__ __forceinline__ uint32_t pack_pair(float low, float high) {
 template <typename T>
 __device__ __forceinline__ float2 unpack_pair(uint32_t pair) {
   if constexpr (std::is_same_v<T, __nv_bfloat16>) {
-    return __bfloat1622float2(*reinterpret_cast<const __nv_bfloat162*>(&pair));
+    return {__uint_as_float(pair << 16), __uint_as_float(pair & 0xffff0000u)};
   } else {
     return __half22float2(*reinterpret_cast<const __half2*>(&pair));
   }

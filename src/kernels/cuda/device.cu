@@ -199,6 +199,10 @@ extern "C" const hone::kernels::cuda::KernelApi* hone_cuda_kernel_api() {
       .scale = scale,
       .pool_sequences = pool_sequences,
       .l2_normalize = l2_normalize,
+      .linear_gelu_fits = linear_gelu_fits,
+      .linear_gelu = linear_gelu,
+      .linear_gelu_backward_fits = linear_gelu_backward_fits,
+      .linear_gelu_backward = linear_gelu_backward,
   };
   return &api;
 }

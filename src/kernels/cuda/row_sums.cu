@@ -82,7 +82,9 @@ Status add_row_sums(const RowSums* list, int64_t count, Stream stream) {
 
 size_t row_sums_workspace(int64_t rows, int64_t width) {
   const int64_t norm_blocks = std::min(rows, kNormSumBlocks);
-  const int64_t floats = std::max(3 * norm_blocks, column_sum_runs(rows)) * width;
+  const int64_t parts =
+      std::max({3 * norm_blocks, column_sum_runs(rows), gelu_sum_parts(rows)});
+  const int64_t floats = parts * width;
   return static_cast<size_t>(floats) * sizeof(float);
 }
 

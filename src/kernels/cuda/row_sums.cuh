@@ -18,6 +18,12 @@ inline int64_t column_sum_runs(int64_t rows) {
   return runs < kColumnSumRuns ? runs : kColumnSumRuns;
 }
 
+/// Parts of linear_gelu_backward(): warps that have rows, four a tile of 128.
+inline int64_t gelu_sum_parts(int64_t rows) {
+  const int64_t rest = ceil_div(rows % 128, 16);
+  return rows / 128 * 4 + (rest < 4 ? rest : 4);
+}
+
 /// Adds up a block's chunks of columns over its kColumnSumWarps warps and writes them to
 /// partials [runs][width]. All threads of the block call it; blockIdx.y is the run.
 __device__ __forceinline__ void write_column_sums(const Chunk& sums, int at, int width,

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "kernels/cuda/row_sums.h"
+
+/// Products of a feed-forward block with the exact (erf) GELU at their end, for compute capability
+/// 9.0: the values between product and activation stay on the chip.
+namespace hone::kernels::cuda {
+
+/// y [m, n] = gelu(z), z [m, n] = x [m, k] * weight [n, k]^T + bias in fp32, of which a rounded
+/// copy may be kept. y and z are dense.
+struct LinearGelu {
+  DType dtype = DType::bf16;  ///< of x, weight, y and z: bf16 or f16
+  int64_t m = 0, n = 0, k = 0;
+  int64_t ldx = 0;  ///< elements from row to row
+  const void* x = nullptr;
+  const void* weight = nullptr;
+  const float* bias = nullptr;  ///< [n]; null: none
+  void* z = nullptr;            ///< null: not wanted
+  void* y = nullptr;
+};
+/// Rows from which on both are faster than a product and a pass over its result, on an H200.
+constexpr int64_t kLinearGeluRows = 1536;
+/// Whether linear_gelu() takes it on the current device: rows of whole 16 bytes, aligned arrays.
+bool linear_gelu_fits(const LinearGelu& args);
+Status linear_gelu(const LinearGelu& args, Stream stream);
+
+/// What comes before it in the backward pass: the input gradient of the layer behind the GELU,
+/// dz [m, k] = dy [m, n] * weight [n, k] times gelu'(z), and by `sums` dbias += the column sums of
+/// dz. dz may be z.
+struct LinearGeluBackward {
+  DType dtype = DType::bf16;  ///< of all but dbias
+  int64_t m = 0, n = 0, k = 0;
+  int64_t lddy = 0;
+  const void* dy = nullptr;
+  const void* weight = nullptr;
+  const void* z = nullptr;
+  void* dz = nullptr;
+  float* dbias = nullptr;  ///< [k]; null: not wanted
+};
+bool linear_gelu_backward_fits(const LinearGeluBackward& args);
+/// The workspace has row_sums_workspace(m, k) bytes; see activation_backward().
+Status linear_gelu_backward(const LinearGeluBackward& args, void* workspace, Stream stream,
+                            RowSums* sums);
+
+}  // namespace hone::kernels::cuda

@@ -1,0 +1,139 @@
+#include "kernels/cuda/linear_gelu.cuh"
+#include "kernels/cuda/linear_gelu.h"
+#include "kernels/cuda/row_sums.cuh"
+
+namespace hone::kernels::cuda {
+namespace {
+
+/// The product times gelu'(z) to memory, and its column sums over a warp's rows of a tile. z comes
+/// during the product to where the result goes.
+template <typename T>
+struct GeluBackwardEnd {
+  using Type = T;
+  static constexpr bool kBackward = true;
+
+  __device__ __forceinline__ GeluBackwardEnd(const GeluMaps& maps_, const GeluSizes& sizes_,
+                                             uint32_t memory)
+      : maps(maps_), sizes(sizes_), warp(static_cast<int>(threadIdx.x / 32) - 4) {
+    chunks = memory + GeluMemory::kResults + warp * kChunks * kChunkBytes;
+    loaded = memory + GeluMemory::kLoaded + warp * 8;
+  }
+
+  __device__ __forceinline__ void begin(TileSums& sums, int, int) const {
+#pragma unroll
+    for (int i = 0; i < kTileColumns; ++i) sums[i / 64][i % 64] = 0.0f;
+  }
+
+  __device__ __forceinline__ void turn(int row, int column) const {
+    if (threadIdx.x % 32 != 0) return;
+    wait_stored<0>();
+    barrier_expect(loaded, kChunks * kChunkBytes);
+    for (int i = 0; i < kChunks; ++i) {
+      load_box(chunks + i * kChunkBytes, maps.z, column + i / 2 * 64,
+               row + i % 2 * 64 + warp % 4 * 16, loaded);
+    }
+  }
+
+  __device__ __forceinline__ void finish(TileSums& sums, int row, int column) {
+    barrier_wait(loaded, parity);
+    parity ^= 1;
+#pragma unroll
+    for (int c = 0; c < 2; ++c) {
+      float totals[16] = {};
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+        multiply_part(sums[i / 4] + 32 * c + 8 * (i % 4), 2 * c + i / 4, i % 4, totals + i % 4 * 4);
+      }
+      if (sizes.partials) write_totals(totals, row, column + 64 * c);
+    }
+    store_tile<T>(sums, chunks, maps.out, row + warp % 4 * 16, column);
+  }
+
+  /// v [8], 16 columns of a thread's rows, becomes dz and is added to the four totals.
+  __device__ __forceinline__ void multiply_part(float* v, int chunk, int part,
+                                                float* totals) const {
+    uint32_t z[4];
+    load_matrices(z, matrix_place(chunks, chunk, part));
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const float2 pair = unpack_pair<T>(z[i]);
+      v[2 * i] *= narrow_gelu(pair.x).slope;
+      v[2 * i + 1] *= narrow_gelu(pair.y).slope;
+      totals[i / 2 * 2] += v[2 * i];
+      totals[i / 2 * 2 + 1] += v[2 * i + 1];
+    }
+  }
+
+  /// Of kStep totals, this lane goes on with one half and lane ^ kStep with the other.
+  template <int kStep>
+  static __device__ __forceinline__ void share_totals(float (&totals)[16]) {
+    const bool upper = threadIdx.x & kStep;
+#pragma unroll
+    for (int i = 0; i < kStep / 2; ++i) {
+      const float kept = upper ? totals[i + kStep / 2] : totals[i];
+      const float given = upper ? totals[i] : totals[i + kStep / 2];
+      totals[i] = kept + __shfl_xor_sync(0xffffffffu, given, kStep);
+    }
+  }
+
+  /// The 16 totals that eight lanes have each become two of 64 columns in lane l: 2 l and 2 l + 1.
+  __device__ __forceinline__ void write_totals(float (&totals)[16], int row, int column) const {
+    share_totals<16>(totals);
+    share_totals<8>(totals);
+    share_totals<4>(totals);
+    column += static_cast<int>(threadIdx.x % 32) * 2;
+    if (row + warp % 4 * 16 >= sizes.rows || column >= sizes.columns) return;
+    const int64_t at = (int64_t{row / kTileRows} * 4 + warp % 4) * sizes.columns + column;
+    *reinterpret_cast<float2*>(sizes.partials + at) = {totals[0], totals[1]};
+  }
+
+  const GeluMaps& maps;
+  const GeluSizes& sizes;
+  int warp;
+  uint32_t chunks, loaded;
+  uint32_t parity = 0;
+};
+
+template <typename T>
+Status launch(const LinearGeluBackward& args, float* partials, Stream stream) {
+  GeluMaps maps;
+  Status status =
+      describe_boxes(&maps.a, args.dtype, args.dy, args.m, args.n, args.lddy, kTileRows);
+  if (!status) {
+    status = describe_boxes(&maps.b, args.dtype, args.weight, args.n, args.k, args.k, kTileDepth);
+  }
+  if (!status) status = describe_boxes(&maps.z, args.dtype, args.z, args.m, args.k, args.k, 16);
+  if (!status) status = describe_boxes(&maps.out, args.dtype, args.dz, args.m, args.k, args.k, 16);
+  if (status) return status;
+  const GeluSizes sizes{.rows = static_cast<int>(args.m),
+                        .columns = static_cast<int>(args.k),
+                        .depth = static_cast<int>(args.n),
+                        .partials = partials};
+  return launch_linear_gelu<GeluBackwardEnd<T>>(maps, sizes, stream);
+}
+
+}  // namespace
+
+bool linear_gelu_backward_fits(const LinearGeluBackward& args) {
+  return gelu_product_fits(args.dtype, args.m, args.n, args.k, args.lddy) && aligned16(args.dy) &&
+         aligned16(args.weight) && aligned16(args.z) && aligned16(args.dz);
+}
+
+Status linear_gelu_backward(const LinearGeluBackward& args, void* workspace, Stream stream,
+                            RowSums* sums) {
+  if (sums) *sums = {};
+  if (!linear_gelu_backward_fits(args)) return "a product with GELU that its kernel does not take";
+  if (args.m == 0) return nullptr;
+  auto* partials = args.dbias ? static_cast<float*>(workspace) : nullptr;
+  if (partials) {
+    *sums = {partials,
+             gelu_sum_parts(args.m),
+             1,
+             static_cast<int32_t>(args.k),
+             {args.dbias, nullptr, nullptr}};
+  }
+  return args.dtype == DType::bf16 ? launch<__nv_bfloat16>(args, partials, stream)
+                                   : launch<__half>(args, partials, stream);
+}
+
+}  // namespace hone::kernels::cuda
