@@ -75,6 +75,12 @@ class Tape {
   /// On a GPU, for steps that add in place: whether a backward step yet to come reads the gradient
   /// of `value` as that of another value too.
   bool gradient_is_shared(Value value) const;
+  /// On a GPU: `emit` gives the gradient of what y was made of, from the gradient dz of a product
+  /// z = y weight^T that read y, without that of y in between; false where it cannot. For a y that
+  /// one product reads.
+  using Through = std::function<bool(Value dz, const Weight& weight)>;
+  void set_through(Value y, Through emit) { state(y).through = std::move(emit); }
+  Through through(Value y) { return state(y).through; }
   /// On a GPU: from now on the first product that gives a matrix's gradient sets it (=).
   void set_gradients() { sets_ = true; }
   /// Whether this is that product; ask once for each.
@@ -97,6 +103,7 @@ class Tape {
     std::function<Value()> recompute;
     std::optional<Value> restored;
     std::optional<Value> quantized;
+    Through through;
   };
   State& state(Value value);
   void emit_sums();
