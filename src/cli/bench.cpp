@@ -56,7 +56,8 @@ std::string json_of(const infer::TrainBenchResult& result) {
       {"optimizer_ms", result.optimizer_ms},
       {"gflops", result.gflops},
       {"share_of_peak", result.share_of_peak},
-      {"activation_bytes", static_cast<double>(result.activation_bytes)}};
+      {"activation_bytes", static_cast<double>(result.activation_bytes)},
+      {"device_bytes", static_cast<double>(result.device_bytes)}};
   for (const auto& [name, value] : numbers) {
     out += fmt::format(",\"{}\":", name);
     append_json(out, value);

@@ -36,6 +36,12 @@ models::EncoderConfig training_config(const BenchShape& shape) {
   return config;
 }
 
+uint64_t free_device_bytes() {
+  uint64_t free_bytes = 0, total = 0;
+  cuda_check(cuda_api().memory_info(&free_bytes, &total), "asking for free memory");
+  return free_bytes;
+}
+
 /// One model, stepped over batches.
 class Run {
  public:
@@ -43,6 +49,7 @@ class Run {
       : pool_(pool),
         encoder_(training_config(shape), DType::f32,
                  select_device(options.common.device) ? Isa::gpu : chosen_isa(), true) {
+    if (gpu()) free_before_ = free_device_bytes();
     models::init_random(encoder_, 1, 0.02f, pool);
     optimizer_.emplace(encoder_.parameters(),
                        std::vector<bool>(encoder_.parameters().list().size(), true),
@@ -54,7 +61,7 @@ class Run {
   const models::EncoderConfig& config() const { return encoder_.config(); }
   train::Stepper& stepper() { return *stepper_; }
   bool gpu() const { return encoder_.parameters().on_gpu(); }
-  optim::Optimizer& optimizer() { return *optimizer_; }
+  uint64_t device_bytes() const { return gpu() ? free_before_ - free_device_bytes() : 0; }
   double optimizer_seconds() const {
     return gpu() ? optimizer_->gpu()->seconds() : optimizer_seconds_;
   }
@@ -92,6 +99,7 @@ class Run {
   double optimizer_seconds_ = 0;
   train::Stepper::Ticket ticket_;
   optim::Optimizer::Ticket update_;
+  uint64_t free_before_ = 0;
 };
 
 /// Steps a round, between two waits for a GPU.
@@ -150,6 +158,7 @@ TrainBenchResult run_train_bench(const std::string& name, const TrainBenchOption
   const double updates_timed = run.gpu() ? static_cast<double>(steps.size()) : count;
   result.optimizer_ms = (run.optimizer_seconds() - updates) / updates_timed * 1e3;
   result.gflops = flops / seconds * 1e-9;
+  result.device_bytes = run.device_bytes();
   if (run.gpu()) {  // apart, since it takes a graph to pieces
     run.stepper().execution().time_ops(true);
     for (int i = 0; i < kTimedSteps; ++i) run.step(batches.front());
