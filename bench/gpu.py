@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times hone and PyTorch on one GPU in turns and writes bench/results/gpu.md, gpu.json and gpu.svg.
 
-    bench/gpu.py --peers DIR [--hone build-cuda/hone] [--rounds 2] [--output DIR]
+    bench/gpu.py --peers DIR [--hone build-cuda/hone] [--output DIR]
 
 RoBERTa-base, bf16, dropout 0.1 in training, the same batches for all. DIR holds gpu_expert.py (the
 strongest PyTorch: packed, compiled, one CUDA graph a step), gpu_users.py (what people run: padded,
@@ -16,6 +16,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 # Name: hone's case and lengths; the beginning of the expert's and the users' case and the field of
@@ -53,7 +54,8 @@ def arguments():
     parser.add_argument("--peers", type=pathlib.Path)
     parser.add_argument("--python", default=sys.executable, help="one that has torch")
     parser.add_argument("--cases", help="parts of names, comma-separated")
-    parser.add_argument("--seconds", type=int, default=2)
+    parser.add_argument("--seconds", type=int, default=1, help="of hone's timed rounds a case")
+    parser.add_argument("--peer-seconds", type=int, default=900, help="the most that a peer may take")
     parser.add_argument("--output", type=pathlib.Path, default=ROOT / "bench/results")
     return parser.parse_args()
 
@@ -82,13 +84,19 @@ def peer_lines(options, script):
         return []
     environment = dict(os.environ, LENGTHS=str(options.peers / "sst2_lengths.json"))
     environment.pop("OUT", None)
-    done = subprocess.run([options.python, str(path)], capture_output=True, text=True,
-                          env=environment)
-    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    for line in lines:
-        print(f"{script}: {json.dumps(line)}", flush=True)
-    if done.returncode:
-        print(f"{script}: exit code {done.returncode}: {done.stderr.strip()[-300:]}")
+    # Lines as they come, so that a peer that is cut off has said what it could.
+    process = subprocess.Popen([options.python, str(path)], stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL, text=True, env=environment)
+    watchdog = threading.Timer(options.peer_seconds, process.kill)
+    watchdog.start()
+    lines = []
+    for line in process.stdout:
+        if line.startswith("{"):
+            lines.append(json.loads(line))
+            print(f"{script}: {line.strip()}", flush=True)
+    watchdog.cancel()
+    if process.wait():
+        print(f"{script}: exit code {process.returncode}")
     return lines
 
 
