@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/json_text.h"
 #include "cli/arguments.h"
+#include "cli/bench_small.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
@@ -113,7 +114,7 @@ std::vector<int64_t> read_lengths(const std::string& path) {
 
 int bench(const Words& words) {
   Arguments arguments("bench",
-                      "Times forward passes, or training steps, of a model with random weights.");
+                      "Times a model with random weights; or reports on one in little memory.");
   std::string name;
   std::string lengths;
   int64_t seconds = 3;
@@ -124,12 +125,15 @@ int bench(const Words& words) {
   arguments.text("--lengths", "FILE", lengths, "token counts of the -sst2- cases, one a line");
   bool checkpointing = false;
   arguments.flag("--gradient_checkpointing", checkpointing, "of the train- cases: every layer");
-  arguments.example("hone bench bert-base-b1-len128 --json");
+  SmallFlags small;
+  declare(arguments, small);
+  arguments.example("hone bench --small DIR --data dev.tsv --output REPORT");
   std::string answer;
   if (!arguments.parse(words, answer)) {
     print(answer);
     return kDone;
   }
+  if (small.given()) return bench_small(small, arguments.common());
   if (name.empty() || name == "list") {
     for (const std::string& known : infer::bench_case_names()) print(known + "\n");
     for (const std::string& known : infer::train_bench_names()) print(known + "\n");

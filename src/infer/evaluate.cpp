@@ -88,6 +88,7 @@ Evaluation evaluate(Session& session, data::RecordStream& records, const Evaluat
         refuse_truncated(answers[i], session.max_length(), records.where(batch[i]));
       }
       judge.judge(i, answers[i].values);
+      if (options.answered) options.answered(answers[i]);
       evaluation.tokens += answers[i].tokens;
       evaluation.truncated += answers[i].truncated();
       evaluation.layers += static_cast<double>(answers[i].layers);

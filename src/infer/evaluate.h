@@ -34,6 +34,7 @@ struct EvaluateOptions {
   bool truncate = true;                                ///< false: a longer input is an error
   double deadline = 0;                                 ///< the session's
   std::function<void(int64_t samples)> progress = {};  ///< called after each batch
+  std::function<void(const Answer&)> answered = {};    ///< called in the order of the records
 };
 
 /// Runs the session over labelled records. The session gives logits.
