@@ -44,6 +44,11 @@ bool ExitRule::leaves(std::span<const float> logits) {
   return agreed_ >= settings_.patience;
 }
 
+bool ExitRule::may_leave() const {
+  if (settings_.method == models::ExitMethod::deebert) return true;
+  return !last_.empty() && agreed_ + 1 >= settings_.patience;
+}
+
 ExitPass::ExitPass(const models::Encoder& encoder, const models::ExitSettings& settings,
                    ThreadPool& pool)
     : settings_(settings),
@@ -65,6 +70,12 @@ std::vector<ExitAnswer> ExitPass::run(const models::Batch& batch, double deadlin
   double before = 0;
   double dearest = 0;  // of the layers so far
   Layered::Hooks hooks;
+  // Under a deadline layers run whole, so that it is known what one costs.
+  hooks.may_leave = [&](std::span<const int64_t> sequences) {
+    return deadline <= 0 && std::any_of(sequences.begin(), sequences.end(), [&](int64_t place) {
+             return rules[static_cast<size_t>(place)].may_leave();
+           });
+  };
   hooks.decide = [&](size_t layer, std::span<const int64_t> sequences, const float* logits,
                      std::vector<bool>& leave) {
     const double now = watch.seconds();

@@ -19,6 +19,8 @@ class ExitRule {
 
   /// The logits of the next layer's exit; true: they are the answer.
   bool leaves(std::span<const float> logits);
+  /// Whether the next ones can be, whatever they are.
+  bool may_leave() const;
 
  private:
   bool agrees(std::span<const float> logits) const;

@@ -17,21 +17,43 @@ int32_t matrix_of(const Step& step, const models::Encoder& encoder) {
   return parameter.kind == nn::ParameterKind::matrix ? step.weight.slot : -1;
 }
 
+/// Moves to `to` the rows of the sequences that do not leave; `from` may be there already.
+void keep_rows(const std::byte* from, size_t row, const models::Batch& batch,
+               const std::vector<bool>& leave, std::vector<std::byte>& to) {
+  const bool inside = from == to.data();
+  if (!inside) to.resize(static_cast<size_t>(batch.tokens()) * row);
+  std::byte* at = to.data();
+  const auto move = [&](size_t first, size_t count) {
+    std::memmove(at, from + first * row, count * row);
+    at += count * row;
+  };
+  if (leave.empty()) {
+    move(0, static_cast<size_t>(batch.tokens()));
+  } else {
+    for (size_t i = 0; i < leave.size(); ++i) {
+      const auto place = static_cast<int64_t>(i);
+      if (!leave[i]) move(static_cast<size_t>(batch.first_token(place)), batch.ids(place).size());
+    }
+  }
+  to.resize(static_cast<size_t>(at - to.data()));
+}
+
 }  // namespace
 
 Layered::Layered(const models::Encoder& encoder, const models::OutputOptions& output,
-                 std::span<const void* const> weights, ThreadPool& pool)
-    : encoder_(encoder), parts_(encoder.record_layers(output)) {
+                 std::span<const void* const> weights, StreamedWeights* streamed, ThreadPool& pool)
+    : encoder_(encoder), streamed_(streamed), parts_(encoder.record_layers(output)) {
   executions_.reserve(parts_.size());
   for (const models::LayerForward& part : parts_) {
     executions_.emplace_back(part.plan, weights, pool, arena_);
   }
-}
-
-Layered::Layered(const models::Encoder& encoder, const models::OutputOptions& output,
-                 StreamedWeights& weights, ThreadPool& pool)
-    : Layered(encoder, output, weights.pointers(), pool) {
-  streamed_ = &weights;
+  // Weights that come for the first part of a layer would have to come again for the second.
+  if (!output.exits || streamed_) return;
+  split_ = encoder.record_split_layers();
+  for (const models::SplitLayer& layer : split_) {
+    looks_.emplace_back(layer.look.plan, weights, pool, arena_);
+    rests_.emplace_back(layer.rest.plan, weights, pool, arena_);
+  }
 }
 
 std::vector<int32_t> Layered::matrices() const {
@@ -54,68 +76,86 @@ size_t Layered::bytes_for(const Extents& extents) const {
   return most + static_cast<size_t>(extents[x.rows]) * row_bytes(x);
 }
 
-void Layered::run_part(size_t i, const models::Batch& batch) {
-  Execution& execution = executions_[i];
+void Layered::run_part(const models::LayerForward& part, Execution& execution,
+                       const models::Batch& batch) {
   execution.resize(batch.extents());
-  batch.bind(parts_[i].inputs, execution);
-  if (i > 0) execution.bind(parts_[i].input, x_.data());
+  batch.bind(part.inputs, execution);
+  if (part.input.id >= 0) execution.bind(part.input, x_.data());
   if (streamed_) {
-    run_streamed(i);
+    run_streamed(part, execution);
   } else {
     execution.run();
   }
 }
 
-void Layered::run_streamed(size_t i) {
-  const std::vector<Step>& steps = parts_[i].plan.steps();
+void Layered::run_streamed(const models::LayerForward& part, Execution& execution) {
+  const std::vector<Step>& steps = part.plan.steps();
   for (size_t at = 0; at < steps.size(); ++at) {
     const int32_t slot = matrix_of(steps[at], encoder_);
     if (slot >= 0) streamed_->acquire(slot);
-    executions_[i].run(at, at + 1);
+    execution.run(at, at + 1);
     if (slot >= 0) streamed_->release(slot);
   }
 }
 
-void Layered::keep_rows(const models::LayerForward& part, const models::Batch& batch) {
-  const auto* rows =
-      executions_[static_cast<size_t>(&part - parts_.data())].output<std::byte>(part.output);
-  x_.resize(static_cast<size_t>(batch.tokens()) * row_bytes(part.output));
-  std::memcpy(x_.data(), rows, x_.size());
+std::vector<bool> Layered::ask(size_t i, const float* logits, const Hooks& hooks) const {
+  std::vector<bool> leave(sequences_.size(), false);
+  hooks.decide(i, sequences_, logits, leave);
+  if (std::find(leave.begin(), leave.end(), true) == leave.end()) leave.clear();
+  return leave;
 }
 
-void Layered::drop(const std::vector<bool>& leave, models::Batch& batch) {
-  const size_t row = x_.size() / static_cast<size_t>(batch.tokens());
+void Layered::shrink(const std::vector<bool>& leave, models::Batch& batch) {
+  if (leave.empty()) return;
   std::vector<int64_t> kept;
-  std::byte* to = x_.data();
-  for (int64_t i = 0; i < batch.sequences(); ++i) {
-    if (leave[static_cast<size_t>(i)]) continue;
-    const std::span<const int32_t> ids = batch.ids(i);
-    const std::byte* from = x_.data() + static_cast<size_t>(batch.first_token(i)) * row;
-    std::memmove(to, from, ids.size() * row);
-    to += ids.size() * row;
-    kept.push_back(i);
+  for (size_t i = 0; i < leave.size(); ++i) {
+    if (!leave[i]) kept.push_back(static_cast<int64_t>(i));
   }
-  x_.resize(static_cast<size_t>(to - x_.data()));
   batch = batch.subset(kept);
   for (int64_t& place : kept) place = sequences_[static_cast<size_t>(place)];
   sequences_ = std::move(kept);
+}
+
+void Layered::run_whole(size_t i, models::Batch& batch, const Hooks& hooks) {
+  const models::LayerForward& part = parts_[i];
+  run_part(part, executions_[i], batch);
+  if (i + 1 == parts_.size()) return;
+  std::vector<bool> leave;
+  if (part.logits && hooks.decide) {
+    leave = ask(i, executions_[i].output<float>(*part.logits), hooks);
+  }
+  keep_rows(executions_[i].output<std::byte>(part.output), row_bytes(part.output), batch, leave,
+            x_);
+  shrink(leave, batch);
+}
+
+void Layered::run_split(size_t i, models::Batch& batch, const Hooks& hooks) {
+  const models::SplitLayer& layer = split_[i - 1];
+  run_part(layer.look, looks_[i - 1], batch);
+  const std::vector<bool> leave = ask(i, looks_[i - 1].output<float>(*layer.look.logits), hooks);
+  const Value kv = layer.look.key_values;
+  keep_rows(looks_[i - 1].output<std::byte>(kv), row_bytes(kv), batch, leave, kv_);
+  if (!leave.empty()) keep_rows(x_.data(), row_bytes(layer.rest.input), batch, leave, x_);
+  shrink(leave, batch);
+  if (sequences_.empty()) return;
+  rests_[i - 1].bind(layer.rest.key_values, kv_.data());
+  run_part(layer.rest, rests_[i - 1], batch);
+  keep_rows(rests_[i - 1].output<std::byte>(layer.rest.output), row_bytes(layer.rest.output), batch,
+            {}, x_);
 }
 
 void Layered::run(const models::Batch& given, const Hooks& hooks) {
   models::Batch batch = given;
   sequences_.resize(static_cast<size_t>(batch.sequences()));
   std::iota(sequences_.begin(), sequences_.end(), int64_t{0});
-  std::vector<bool> leave;
   if (streamed_) streamed_->begin(batch);
   for (size_t i = 0; i < parts_.size() && !sequences_.empty(); ++i) {
-    run_part(i, batch);
-    const models::LayerForward& part = parts_[i];
-    if (i + 1 == parts_.size()) break;
-    keep_rows(part, batch);
-    if (!part.logits || !hooks.decide) continue;
-    leave.assign(sequences_.size(), false);
-    hooks.decide(i, sequences_, executions_[i].output<float>(*part.logits), leave);
-    if (std::find(leave.begin(), leave.end(), true) != leave.end()) drop(leave, batch);
+    const bool has_exit = i > 0 && i <= split_.size();
+    if (has_exit && hooks.may_leave && hooks.may_leave(sequences_)) {
+      run_split(i, batch, hooks);
+    } else {
+      run_whole(i, batch, hooks);
+    }
   }
   if (streamed_) streamed_->finish();
   if (sequences_.empty() || !hooks.finish) return;

@@ -26,17 +26,22 @@ class Layered {
     std::function<void(size_t layer, std::span<const int64_t> sequences, const float* logits,
                        std::vector<bool>& leave)>
         decide;
+    /// Before a layer with an exit: whether one of the sequences may leave it. If so, what the exit
+    /// reads is computed first, and the rest of the layer for those that stay. Absent: none may.
+    std::function<bool(std::span<const int64_t> sequences)> may_leave;
     /// The last layer's answer to a sequence that never left.
     std::function<void(int64_t sequence, std::span<const float> row)> finish;
   };
 
   /// `weights`: by slot of the encoder, read when a part runs. All must outlive this.
   Layered(const models::Encoder& encoder, const models::OutputOptions& output,
-          std::span<const void* const> weights, ThreadPool& pool);
+          std::span<const void* const> weights, ThreadPool& pool)
+      : Layered(encoder, output, weights, nullptr, pool) {}
 
   /// The same with weights that come and go.
   Layered(const models::Encoder& encoder, const models::OutputOptions& output,
-          StreamedWeights& weights, ThreadPool& pool);
+          StreamedWeights& weights, ThreadPool& pool)
+      : Layered(encoder, output, weights.pointers(), &weights, pool) {}
 
   /// The matrices that a pass reads, one after the other.
   std::vector<int32_t> matrices() const;
@@ -49,17 +54,28 @@ class Layered {
   size_t bytes_for(const Extents& extents) const;
 
  private:
-  void run_part(size_t i, const models::Batch& batch);
-  void run_streamed(size_t i);
-  void drop(const std::vector<bool>& leave, models::Batch& batch);
-  void keep_rows(const models::LayerForward& part, const models::Batch& batch);
+  Layered(const models::Encoder& encoder, const models::OutputOptions& output,
+          std::span<const void* const> weights, StreamedWeights* streamed, ThreadPool& pool);
+  void run_part(const models::LayerForward& part, Execution& execution, const models::Batch& batch);
+  void run_streamed(const models::LayerForward& part, Execution& execution);
+  /// The parts of a layer, and those who leave between or behind them.
+  void run_whole(size_t i, models::Batch& batch, const Hooks& hooks);
+  void run_split(size_t i, models::Batch& batch, const Hooks& hooks);
+  /// Who leaves a layer; empty where nobody does.
+  std::vector<bool> ask(size_t i, const float* logits, const Hooks& hooks) const;
+  /// Without those that leave.
+  void shrink(const std::vector<bool>& leave, models::Batch& batch);
 
   const models::Encoder& encoder_;
   StreamedWeights* streamed_ = nullptr;
   std::vector<models::LayerForward> parts_;
   std::shared_ptr<Buffer> arena_ = std::make_shared<Buffer>();
   std::vector<Execution> executions_;
+  std::vector<models::SplitLayer> split_;  ///< by depth; none of streamed weights
+  std::vector<Execution> looks_;
+  std::vector<Execution> rests_;
   std::vector<std::byte> x_;        ///< between two layers
+  std::vector<std::byte> kv_;       ///< within a split one
   std::vector<int64_t> sequences_;  ///< that are left
 };
 

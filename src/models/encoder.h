@@ -63,6 +63,14 @@ struct LayerForward {
   Value input;                  ///< [tokens, hidden], to be bound; none of the embeddings
   Value output;                 ///< [tokens, hidden]; of the last layer what was asked for
   std::optional<Value> logits;  ///< fp32 [sequences, labels], of a layer with an exit
+  Value key_values;             ///< [tokens, 2 * hidden], between the parts of a SplitLayer alone
+};
+
+/// A layer with an exit in two parts, where its sequences may leave in between: the row that the
+/// exit reads is a fraction of a layer.
+struct SplitLayer {
+  LayerForward look;  ///< gives `key_values` and `logits`; no output
+  LayerForward rest;  ///< takes `key_values`
 };
 
 struct TrainingOptions {
@@ -104,6 +112,8 @@ class Encoder {
   /// The same in parts: the embeddings, then a layer each, the last with its head or pooling. Bit
   /// for bit the same values.
   std::vector<LayerForward> record_layers(const OutputOptions& options) const;
+  /// The layers with exits once more, each in two. Bit for bit the same values.
+  std::vector<SplitLayer> record_split_layers() const;
   /// A step that adds to the gradients of the slots that `trainable` names.
   TrainingStep record_training(const ops::LossOptions& loss, std::vector<bool> trainable,
                                const TrainingOptions& options = {}) const;
@@ -122,8 +132,10 @@ class Encoder {
   /// What follows the last layer.
   Value finish(Tape& tape, Value x, const EncoderInputs& in, const OutputOptions& options) const;
   Value head_logits(Tape& tape, Value rows, const nn::Packing& packing) const;
-  /// Of the rows that are read of a layer that is not the last.
-  Value exit_logits(Tape& tape, Value x, const nn::Packing& packing, size_t depth) const;
+  /// How a layer gives its rows; see nn::LayerOut.
+  nn::LayerOut layer_out(const Tape& tape, Value x, size_t depth) const;
+  /// Of the rows that are read of a layer that is not the last: [reads, hidden].
+  Value exit_logits(Tape& tape, Value rows, const nn::Packing& packing, size_t depth) const;
   void add_losses(Tape& tape, const ops::LossOptions& loss, const std::vector<Value>& exits,
                   TrainingStep& step) const;
 

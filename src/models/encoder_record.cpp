@@ -32,15 +32,20 @@ EncoderInputs Encoder::declare_inputs(Plan& plan) {
   return in;
 }
 
+nn::LayerOut Encoder::layer_out(const Tape& tape, Value x, size_t depth) const {
+  const bool last = depth + 1 == order_.size();
+  // Training's backward pass wants the last rows in the layer's own dtype.
+  const bool widens = last && !tape.training() && !tape.gpu();
+  const DType dtype = widens ? ops::wide_dtype(x.dtype) : x.dtype;
+  return {dtype, !last && layers_[order_[depth + 1]].weights() == DType::i8};
+}
+
 Value Encoder::run_layer(Tape& tape, Value x, const nn::Packing& packing, bool first_only,
                          size_t depth) const {
   tape.plan().set_scope("layer " + std::to_string(depth));
   const nn::TransformerLayer& layer = layers_[order_[depth]];
   const bool last = depth + 1 == order_.size();
-  // Training's backward pass wants the last rows in the layer's own dtype.
-  const bool widens = last && !tape.training() && !tape.gpu();
-  const DType dtype = widens ? ops::wide_dtype(x.dtype) : x.dtype;
-  const nn::LayerOut out{dtype, !last && layers_[order_[depth + 1]].weights() == DType::i8};
+  const nn::LayerOut out = layer_out(tape, x, depth);
   return last && first_only ? layer.read(tape, x, packing, depth, out)
                             : layer.all(tape, x, packing, depth, out);
 }
@@ -102,14 +107,14 @@ Value Encoder::head_logits(Tape& tape, Value rows, const nn::Packing& packing) c
   return head_->out(tape, x, {.out = ops::wide_dtype(wide)});
 }
 
-Value Encoder::exit_logits(Tape& tape, Value x, const nn::Packing& packing, size_t depth) const {
+Value Encoder::exit_logits(Tape& tape, Value rows, const nn::Packing& packing, size_t depth) const {
   const Exit& exit = exits_[depth];
   // Behind those of the head.
   const uint64_t site = 4 * (order_.size() + 1) + 2 * (depth + 1);
   const float p = config_.head_dropout;
-  const DType wide = head_dtype(tape, x);
+  const DType wide = head_dtype(tape, rows);
   tape.plan().set_scope("exit " + std::to_string(depth));
-  x = ops::convert(tape, ops::gather_rows(tape, x, packing.reads), wide);
+  Value x = ops::convert(tape, rows, wide);
   if (family_.drops_before_head) x = ops::dropout(tape, x, packing.drop_read(p, site));
   const nn::Linear& dense = exit.dense ? *exit.dense : head_->dense;
   // DeeBERT's off-ramps are of its own kind in every family.
@@ -170,13 +175,46 @@ std::vector<LayerForward> Encoder::record_layers(const OutputOptions& options) c
     if (i + 1 == parts.size()) {
       x = finish(tape, x, part.inputs, options);
     } else if (i > 0 && options.output == Output::logits && options.exits && !exits_.empty()) {
-      part.logits = exit_logits(tape, x, part.inputs.packing, i - 1);
+      const nn::Packing& packing = part.inputs.packing;
+      part.logits = exit_logits(tape, ops::gather_rows(tape, x, packing.reads), packing, i - 1);
       part.plan.keep(*part.logits);
     }
     part.output = x;
     part.plan.keep(x);
   }
   return parts;
+}
+
+std::vector<SplitLayer> Encoder::record_split_layers() const {
+  std::vector<SplitLayer> layers(exits_.size());
+  for (size_t depth = 0; depth < layers.size(); ++depth) {
+    const nn::TransformerLayer& layer = layers_[order_[depth]];
+    const auto begin = [&](LayerForward& part) {
+      part.inputs = declare_inputs(part.plan);
+      part.input = part.plan.input(activations_, Axis::tokens, config_.hidden_size);
+      part.plan.set_scope("layer " + std::to_string(depth));
+    };
+    LayerForward& look = layers[depth].look;
+    begin(look);
+    Tape looking(look.plan);
+    const nn::Packing& packing = look.inputs.packing;
+    look.key_values = layer.key_value(looking, look.input, packing, depth);
+    look.plan.keep(look.key_values);
+    const Value rows =
+        layer.read(looking, look.input, packing, depth, {look.input.dtype}, look.key_values);
+    look.logits = exit_logits(looking, rows, packing, depth);
+    look.plan.keep(*look.logits);
+
+    LayerForward& rest = layers[depth].rest;
+    begin(rest);
+    Tape resting(rest.plan);
+    rest.key_values =
+        rest.plan.input(look.key_values.dtype, look.key_values.rows, look.key_values.width);
+    rest.output = layer.all(resting, rest.input, rest.inputs.packing, depth,
+                            layer_out(resting, rest.input, depth), rest.key_values);
+    rest.plan.keep(rest.output);
+  }
+  return layers;
 }
 
 void Encoder::add_losses(Tape& tape, const ops::LossOptions& loss, const std::vector<Value>& exits,
@@ -215,7 +253,9 @@ TrainingStep Encoder::record_training(const ops::LossOptions& loss, std::vector<
     Value x = embed(tape, step.inputs, options.dtype);
     for (size_t depth = 0; depth < order_.size(); ++depth) {
       x = run_layer(tape, x, step.inputs.packing, true, depth);
-      if (depth < exits_.size()) exits.push_back(exit_logits(tape, x, step.inputs.packing, depth));
+      if (depth == exits_.size()) break;
+      const nn::Packing& packing = step.inputs.packing;
+      exits.push_back(exit_logits(tape, ops::gather_rows(tape, x, packing.reads), packing, depth));
     }
     step.logits = head_logits(tape, x, step.inputs.packing);
   }

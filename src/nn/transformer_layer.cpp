@@ -46,15 +46,20 @@ uint64_t site(uint64_t depth, uint64_t place) { return 4 * depth + place; }
 
 }  // namespace
 
+Value TransformerLayer::key_value(Tape& tape, Value x, const Packing& packing,
+                                  uint64_t depth) const {
+  return key_value_(tape, x, {.out = x.dtype}, packing.drop(0, lora_site(depth, 1)));
+}
+
 Value TransformerLayer::all(Tape& tape, Value x, const Packing& packing, uint64_t depth,
-                            const LayerOut& out) const {
+                            const LayerOut& out, std::optional<Value> kv) const {
   const auto lora = [&](uint64_t place) { return packing.drop(0, lora_site(depth, place)); };
   ops::AttentionInputs inputs;
-  if (qkv_) {
+  if (qkv_ && !kv) {
     inputs.q = inputs.kv = (*qkv_)(tape, x, {.out = x.dtype}, lora(0));
   } else {
     inputs.q = query_(tape, x, {.out = x.dtype}, lora(0));
-    inputs.kv = key_value_(tape, x, {.out = x.dtype}, lora(1));
+    inputs.kv = kv ? *kv : key_value(tape, x, packing, depth);
   }
   inputs.q_offsets = packing.offsets;
   inputs.offsets = packing.offsets;
@@ -68,12 +73,12 @@ Value TransformerLayer::all(Tape& tape, Value x, const Packing& packing, uint64_
 }
 
 Value TransformerLayer::read(Tape& tape, Value x, const Packing& packing, uint64_t depth,
-                             const LayerOut& out) const {
+                             const LayerOut& out, std::optional<Value> kv) const {
   const auto lora = [&](uint64_t place) { return packing.drop_read(0, lora_site(depth, place)); };
   const Value rows = ops::gather_rows(tape, x, packing.reads);
   ops::AttentionInputs inputs;
   inputs.q = query_(tape, rows, {.out = x.dtype}, lora(0));
-  inputs.kv = key_value_(tape, x, {.out = x.dtype}, packing.drop(0, lora_site(depth, 1)));
+  inputs.kv = kv ? *kv : key_value(tape, x, packing, depth);
   inputs.q_offsets = packing.read_offsets;
   inputs.offsets = packing.offsets;
   inputs.q_places = packing.read_places;

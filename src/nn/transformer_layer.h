@@ -69,11 +69,15 @@ class TransformerLayer {
 
   DType weights() const { return sizes_.dtype; }
 
-  /// All tokens. `depth` is the layer's place in the encoder, which numbers its dropout.
-  Value all(Tape& tape, Value x, const Packing& packing, uint64_t depth, const LayerOut& out) const;
+  /// All tokens. `depth` is the layer's place in the encoder, which numbers its dropout; `kv` is
+  /// key_value() where that has been computed before.
+  Value all(Tape& tape, Value x, const Packing& packing, uint64_t depth, const LayerOut& out,
+            std::optional<Value> kv = {}) const;
   /// The read rows alone: [reads, hidden].
-  Value read(Tape& tape, Value x, const Packing& packing, uint64_t depth,
-             const LayerOut& out) const;
+  Value read(Tape& tape, Value x, const Packing& packing, uint64_t depth, const LayerOut& out,
+             std::optional<Value> kv = {}) const;
+  /// Keys and values of all tokens.
+  Value key_value(Tape& tape, Value x, const Packing& packing, uint64_t depth) const;
 
  private:
   struct Sites {
