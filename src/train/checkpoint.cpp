@@ -149,7 +149,7 @@ void verify_checkpoint(const std::string& folder) {
   const Json& files = fields.at("files");
   if (!files.is_object()) fields.fail_field("files", "expected hashes by name");
   for (const auto& [name, hash] : files.items()) {
-    const std::string path = folder + "/" + name;
+    const std::string path = (fs::path(folder) / name).string();
     if (!hash.is_string() || name.find('/') != std::string::npos) {
       fields.fail_field("files", "expected hashes by name");
     }
