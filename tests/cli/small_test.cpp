@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "cli/program.h"
 #include "infer/exiting_folder.h"
+#include "sanitized.h"
 
 namespace hone::cli {
 namespace {
@@ -21,6 +22,7 @@ Finished bench(const std::string& model, const std::string& data, const Words& m
 }
 
 TEST(BenchSmall, ReportsOnEveryVariant) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers take memory of their own";
   const Scratch scratch;
   const std::string model = scratch / "model";
   // 35 MB of weights.

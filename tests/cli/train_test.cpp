@@ -9,14 +9,7 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "cli/program.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define HONE_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define HONE_SANITIZED 1
-#endif
-#endif
+#include "sanitized.h"
 
 namespace hone::cli {
 namespace {
