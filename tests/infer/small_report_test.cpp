@@ -95,7 +95,7 @@ TEST(SmallReport, ThePictureIsWellFormedAndHasTheFront) {
   };
   EXPECT_EQ(count("<circle"), 4u);
   EXPECT_EQ(count("fill=\"none\" fill-opacity"), 1u);  // not on the front
-  EXPECT_EQ(count("<polyline"), 1u);  // through int8 and fp32
+  EXPECT_EQ(count("<polyline"), 1u);                   // through int8 and fp32
   EXPECT_EQ(count("<text"), count("</text>"));
 }
 
