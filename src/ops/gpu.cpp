@@ -38,7 +38,7 @@ void activate(const Frame& frame, kernels::Activation activation, Value x, Value
 }
 
 void activation_backward(const Frame& frame, kernels::Activation activation, Value dy, Value x,
-                         Value dx) {
+                         Value dx, float* dbias, void* parts, cuda::RowSums* sums) {
   cuda::ActivationBackward args;
   args.activation = activation_of(activation);
   args.dtype = x.dtype;
@@ -47,8 +47,9 @@ void activation_backward(const Frame& frame, kernels::Activation activation, Val
   args.dy = frame.data<const void>(dy);
   args.z = frame.data<const void>(x);
   args.dz = frame.data<void>(dx);
+  args.dbias = dbias;
   const GpuFrame& gpu = frame.gpu();
-  gpu.check(gpu.api->activation_backward(args, nullptr, gpu.stream, nullptr));
+  gpu.check(gpu.api->activation_backward(args, parts, gpu.stream, sums));
 }
 
 Value row_sums_value(Plan& plan, Axis rows, int64_t width) {

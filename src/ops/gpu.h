@@ -22,8 +22,10 @@ kernels::cuda::Dropout dropout_at(const Frame& frame, const DropoutSite& site);
 kernels::cuda::Activation activation_of(kernels::Activation activation);
 
 void activate(const Frame& frame, kernels::Activation activation, Value x, Value y);
+/// dbias may be null, and then the others behind it.
 void activation_backward(const Frame& frame, kernels::Activation activation, Value dy, Value x,
-                         Value dx);
+                         Value dx, float* dbias = nullptr, void* parts = nullptr,
+                         kernels::cuda::RowSums* sums = nullptr);
 
 /// A value for sums over rows in parts.
 Value row_sums_value(Plan& plan, Axis rows, int64_t width);

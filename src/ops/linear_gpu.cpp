@@ -10,11 +10,6 @@ using cuda::ProductArrays;
 using cuda::ProductKind;
 using cuda::ProductShape;
 
-/// From so many rows on, a product of our own that ends in GELU is faster than the library's and a
-/// pass over its result (1,024 rows of 3072: 13.4 and 12.9 us; 2,048: 18.3 and 23.2; 16,384: 134
-/// and 180 on an H200).
-constexpr int64_t kFusedRows = cuda::kLinearGeluRows;
-
 struct Linear {
   Value x;
   Weight weight;
@@ -56,7 +51,8 @@ struct Linear {
   bool run_own(const Frame& frame) const {
     const GpuFrame& gpu = frame.gpu();
     if (adds || gpu.tuning) return false;
-    if (activation != kernels::Activation::gelu || frame.rows(x) < kFusedRows) return false;
+    if (activation != kernels::Activation::gelu || frame.rows(x) < cuda::kLinearGeluRows)
+      return false;
     cuda::LinearGelu fused;
     fused.dtype = x.dtype;
     fused.m = frame.rows(x);
@@ -173,18 +169,9 @@ Value emit_activation_backward(Tape& tape, Value dy, Value z, kernels::Activatio
     step.writes.push_back(*parts);
   }
   step.run = [=](const Frame& frame) {
-    const GpuFrame& gpu = frame.gpu();
-    cuda::ActivationBackward args;
-    args.activation = activation_of(activation);
-    args.dtype = z.dtype;
-    args.rows = frame.rows(z);
-    args.width = z.width;
-    args.dy = frame.data<const void>(dy);
-    args.z = frame.data<const void>(z);
-    args.dz = frame.data<void>(dz);
-    if (parts) args.dbias = static_cast<float*>(frame.gradient(bias));
-    gpu.check(gpu.api->activation_backward(args, parts ? frame.data<void>(*parts) : nullptr,
-                                           gpu.stream, parts ? sums.get() : nullptr));
+    if (!parts) return activation_backward(frame, activation, dy, z, dz);
+    activation_backward(frame, activation, dy, z, dz, static_cast<float*>(frame.gradient(bias)),
+                        frame.data<void>(*parts), sums.get());
   };
   plan.add(std::move(step));
   if (parts) tape.add_up(*parts, sums);
@@ -215,8 +202,8 @@ Value emit_through(Tape& tape, Value dy, const Weight& weight, Value z,
               fused.z = frame.data<const void>(z);
               fused.dz = frame.data<void>(dz);
               fused.dbias = dbias;
-              if (!gpu.tuning && activation == kernels::Activation::gelu && fused.m >= kFusedRows &&
-                  gpu.api->linear_gelu_backward_fits(fused)) {
+              if (!gpu.tuning && activation == kernels::Activation::gelu &&
+                  fused.m >= cuda::kLinearGeluRows && gpu.api->linear_gelu_backward_fits(fused)) {
                 return gpu.check(gpu.api->linear_gelu_backward(fused, frame.data<void>(parts),
                                                                gpu.stream, sums.get()));
               }
@@ -226,16 +213,8 @@ Value emit_through(Tape& tape, Value dy, const Weight& weight, Value z,
               s.ldc = dz.width;
               product(frame, s, {fused.dy, fused.weight, nullptr, fused.dz});
               if (gpu.tuning) return;
-              cuda::ActivationBackward args;
-              args.activation = activation_of(activation);
-              args.dtype = z.dtype;
-              args.rows = frame.rows(z);
-              args.width = z.width;
-              args.dy = args.dz = fused.dz;
-              args.z = fused.z;
-              args.dbias = dbias;
-              gpu.check(gpu.api->activation_backward(args, frame.data<void>(parts), gpu.stream,
-                                                     sums.get()));
+              activation_backward(frame, activation, dz, z, dz, dbias, frame.data<void>(parts),
+                                  sums.get());
             }};
   behind.add(plan, std::move(step));
   if (sums_bias) tape.add_up(parts, sums);

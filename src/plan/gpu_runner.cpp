@@ -116,6 +116,7 @@ void GpuRunner::place(Bucket& bucket) {
   if (bytes > arena_.size() || bucket.input_bytes > inputs_.size()) {
     // Graphs hold addresses of the arrays that go.
     stream_.synchronize();
+    counts_.graphs = 0;
     for (auto& [key, other] : buckets_) {
       other.graphs.clear();
       other.arrays.clear();

@@ -38,7 +38,7 @@ class GpuRunner {
   static void tune_all(bool on);
   struct Counts {
     int64_t buckets = 0;
-    int64_t graphs = 0;
+    int64_t graphs = 0;  ///< that are there: those of a smaller arena are gone
     int64_t replays = 0;
     int64_t eager = 0;
     double capture_seconds = 0;  ///< with the tuning of products
