@@ -21,6 +21,7 @@ CASES = {
     "b1-len32": ("bert-base-b1-len32", "fp32", ["b1-len32"]),
     "b1-len128": ("bert-base-b1-len128", "fp32", ["b1-len128"]),
     "sst2-b32": ("bert-base-sst2-b32", "fp32", ["sst2-b32", "sst2-b32-sorted"]),
+    "b1-len32-bf16": ("bert-base-b1-len32", "bf16", ["b1-len32"]),
     "b1-len128-bf16": ("bert-base-b1-len128", "bf16", ["b1-len128"]),
     "b1-len32-int8": ("bert-base-b1-len32", "int8", ["b1-len32"]),
     "b1-len128-int8": ("bert-base-b1-len128", "int8", ["b1-len128"]),
@@ -70,8 +71,8 @@ def sst2_lengths(hone):
 
 def hone_round(options, case, lengths):
     name, dtype, _ = CASES[case]
-    command = [options.hone, "bench", name, "--dtype", dtype, "--threads", str(options.threads),
-               "--json"]
+    command = [options.hone, "bench", name, "--device", "cpu", "--dtype", dtype, "--threads",
+               str(options.threads), "--json"]
     if "sst2" in case and lengths:
         command += ["--lengths", str(lengths)]
     done = subprocess.run(command, capture_output=True, encoding="utf-8")
@@ -139,7 +140,7 @@ def main():
             sys.exit(f"case {case!r} is not one of {', '.join([*CASES, 'start'])}")
     names = [] if options.peers == "none" else peers.chosen(options.peers, peers.PEERS, "peer")
     running, missing = peers.start(names) if names else ([], {})
-    lengths = sst2_lengths(options.hone) if "sst2-b32" in wanted else None
+    lengths = sst2_lengths(options.hone) if any("sst2" in case for case in wanted) else None
     rows = measure(options, [c for c in wanted if c in CASES], lengths, running, missing)
     for peer in running:
         peer.close()

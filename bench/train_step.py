@@ -73,7 +73,7 @@ class Torch:
 
 
 def hone(options, case, more):
-    command = [options.hone, "bench", case, "--threads", str(options.threads), "--seconds",
+    command = [options.hone, "bench", case, "--device", "cpu", "--threads", str(options.threads), "--seconds",
                str(options.seconds), "--json", *more]
     done = subprocess.run(command, capture_output=True, encoding="utf-8")
     if done.returncode != 0:
