@@ -73,8 +73,8 @@ class Torch:
 
 
 def hone(options, case, more):
-    command = [options.hone, "bench", case, "--device", "cpu", "--threads", str(options.threads), "--seconds",
-               str(options.seconds), "--json", *more]
+    command = [options.hone, "bench", case, "--device", "cpu", "--threads", str(options.threads),
+               "--seconds", str(options.seconds), "--json", *more]
     done = subprocess.run(command, capture_output=True, encoding="utf-8")
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)}: exit code {done.returncode}: {done.stderr.strip()}")
