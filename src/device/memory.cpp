@@ -1,5 +1,6 @@
 #include "device/memory.h"
 
+#include <malloc.h>
 #include <sys/mman.h>
 
 #include <cstdint>
@@ -34,6 +35,8 @@ void* map_huge(size_t bytes) {
 }
 
 }  // namespace
+
+void give_freed_memory_back() { mallopt(M_MMAP_THRESHOLD, 128 << 10); }
 
 Buffer::Buffer(size_t bytes) : size_(bytes) {
   if (bytes == 0) return;

@@ -43,6 +43,10 @@ class Buffer {
   size_t size_ = 0;
 };
 
+/// From now on all but small blocks that are freed, the allocator's too, go back to the system at
+/// once. The allocator else keeps more of them the larger the blocks were that it has seen freed.
+void give_freed_memory_back();
+
 /// The most memory this process has had resident (VmHWM); 0 where the system does not say.
 uint64_t peak_resident_bytes();
 /// What it has resident now; 0 likewise.

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "device/cpu_info.h"
 #include "device/cuda.h"
+#include "device/memory.h"
 #include "infer/memory_budget.h"
 #include "io/folder.h"
 #include "models/stored_weights.h"
@@ -113,6 +114,7 @@ void Session::open_weights(const SessionOptions& options) {
   if (stored.packed) stored.packed->check(*encoder_);
   forward_ = encoder_->record(output_of(options, folder_));
   if (options.memory_budget > 0) {
+    give_freed_memory_back();
     auto source = stored.packed ? packed_source(std::move(stored.packed))
                                 : checkpoint_source(*encoder_, std::move(stored.checkpoint),
                                                     std::move(stored.adapter), report_);

@@ -53,5 +53,34 @@ TEST(ExitsBudget, HoldsWithTheHeadsOfAllExits) {
   }
 }
 
+// Matrices that are converted as they come are blocks of the allocator's, which keeps freed ones.
+TEST(ExitsBudget, HoldsWhereAPlainFolderIsConverted) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers take memory of their own";
+  const Scratch scratch;
+  const std::string plain = scratch / "plain";
+  const Json sizes = {{"hidden_size", 768},
+                      {"num_attention_heads", 12},
+                      {"intermediate_size", 768},
+                      {"num_hidden_layers", 6}};
+  infer::write_exiting_folder("bert-words", "pabee", sizes, plain);
+  for (const char* dtype : {"bf16", "int8"}) {
+    const Words how = {"--no-exits", "--dtype", dtype, "--memory-budget"};
+    const auto under = [&](const std::string& budget) {
+      Words words = how;
+      words.push_back(budget);
+      return predict(plain, words);
+    };
+    std::smatch least;
+    const Finished none = under("1MB");
+    ASSERT_TRUE(std::regex_search(none.err, least, std::regex("the least is (\\d+) MB")));
+    for (const int64_t more : {1, 6}) {
+      const int64_t budget = std::stoll(least[1]) + more;
+      const Finished done = under(std::to_string(budget) + "MB");
+      EXPECT_EQ(done.code, 0) << done.err;
+      EXPECT_LE(done.peak_kilobytes * 1024, budget * 1'000'000) << dtype;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace hone::cli
