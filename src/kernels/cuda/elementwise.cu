@@ -1,6 +1,7 @@
 #include "kernels/cuda/elementwise.h"
 
 #include "kernels/cuda/dropout.cuh"
+#include "kernels/cuda/early_launch.cuh"
 #include "kernels/cuda/streaming.cuh"
 
 namespace hone::kernels::cuda {
@@ -43,6 +44,8 @@ __global__ void dropout_kernel(Dropout dropout, const T* x, int64_t rows, int wi
 template <typename Word>
 __global__ void gather_kernel(const Word* x, int64_t stride, const int32_t* index, int words,
                               Word* out) {
+  let_next_kernel_start();
+  wait_for_kernel_before();
   const int32_t from = index[blockIdx.x];
   for (int i = static_cast<int>(threadIdx.x); i < words; i += static_cast<int>(blockDim.x)) {
     out[int64_t{blockIdx.x} * words + i] = from < 0 ? Word{} : x[from * stride + i];
@@ -69,10 +72,9 @@ template <typename Word>
 Status launch_gather(const void* x, int64_t stride_bytes, const int32_t* index, int64_t count,
                      int64_t row_bytes, void* out, Stream stream) {
   constexpr int64_t size = sizeof(Word);
-  gather_kernel<<<static_cast<unsigned>(count), 128, 0, stream_of(stream)>>>(
-      static_cast<const Word*>(x), stride_bytes / size, index, static_cast<int>(row_bytes / size),
-      static_cast<Word*>(out));
-  return launched();
+  return launch_early(gather_kernel<Word>, {dim3(static_cast<unsigned>(count)), 128}, stream,
+                      static_cast<const Word*>(x), stride_bytes / size, index,
+                      static_cast<int>(row_bytes / size), static_cast<Word*>(out));
 }
 
 }  // namespace

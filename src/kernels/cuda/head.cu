@@ -1,6 +1,7 @@
 #include "kernels/cuda/head.h"
 
 #include "kernels/cuda/dropout.cuh"
+#include "kernels/cuda/early_launch.cuh"
 
 namespace hone::kernels::cuda {
 namespace {
@@ -11,6 +12,11 @@ constexpr int kThreads = 128;
 template <bool kAligned, typename T>
 __global__ void head_kernel(const T* x, Dropout dropout, const float* weight, const float* bias,
                             int width, int outputs, float* logits) {
+  let_next_kernel_start();
+  for (int at = static_cast<int>(threadIdx.x) * 32; at < width * outputs; at += kThreads * 32) {
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(weight + at));
+  }
+  wait_for_kernel_before();
   const Dropper drop(dropout);
   const int64_t row = blockIdx.x;
   const int lane = static_cast<int>(threadIdx.x % 32);
@@ -89,10 +95,9 @@ Status head(const HeadForward& args, Stream stream) {
   return by_dtype(args.dtype, [&](auto* type) {
     using T = std::remove_pointer_t<decltype(type)>;
     const auto kernel = aligned_head(args) ? head_kernel<true, T> : head_kernel<false, T>;
-    kernel<<<static_cast<unsigned>(args.rows), kThreads, 0, stream_of(stream)>>>(
-        static_cast<const T*>(args.x), args.dropout, args.weight, args.bias,
-        static_cast<int>(args.width), static_cast<int>(args.outputs), args.logits);
-    return launched();
+    return launch_early(kernel, {dim3(static_cast<unsigned>(args.rows)), kThreads}, stream,
+                        static_cast<const T*>(args.x), args.dropout, args.weight, args.bias,
+                        static_cast<int>(args.width), static_cast<int>(args.outputs), args.logits);
   });
 }
 

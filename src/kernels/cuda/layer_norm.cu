@@ -1,13 +1,17 @@
 #include "kernels/cuda/layer_norm.h"
 
 #include "kernels/cuda/dropout.cuh"
+#include "kernels/cuda/early_launch.cuh"
 #include "kernels/cuda/norm.cuh"
 
 namespace hone::kernels::cuda {
 namespace {
 
-/// s = dropout(x + bias) + residual. A source fetches what it adds up for all chunks of a row before
-/// it looks at any.
+/// So few rows get a block each: what counts is how long one takes.
+constexpr int64_t kFewRows = 128;
+
+/// s = dropout(x + bias) + residual. A source fetches what it adds up for all chunks of a row
+/// before it looks at any, and what no kernel before writes (kAhead) before it waits for that.
 template <typename T>
 struct SumSource {
   const T* x;
@@ -15,16 +19,20 @@ struct SumSource {
   const T* residual;
   Dropout dropout;
 
+  static constexpr bool kAhead = true;
+
   struct Parts {
     Chunk x, bias, residual;
   };
   template <bool kAligned>
-  __device__ __forceinline__ Parts fetch(int64_t row, int at, int width) const {
-    Parts parts = {};
-    parts.x = load_columns<kAligned>(x + row * width, at, width);
+  __device__ __forceinline__ void fetch_ahead(Parts& parts, int at, int width) const {
+    parts = {};
     if (bias) parts.bias = load_columns<kAligned>(bias, at, width);
+  }
+  template <bool kAligned>
+  __device__ __forceinline__ void fetch(Parts& parts, int64_t row, int at, int width) const {
+    parts.x = load_columns<kAligned>(x + row * width, at, width);
     if (residual) parts.residual = load_columns<kAligned>(residual + row * width, at, width);
-    return parts;
   }
   __device__ __forceinline__ Chunk sum(const Parts& parts, const Dropper& drop, int64_t row,
                                        int at) const {
@@ -38,26 +46,31 @@ struct SumSource {
   }
 };
 
-/// s = word + type + position, in this order.
+/// s = word + type + position, in this order. Its kernel is the first of a pass: those behind may
+/// read weights ahead, so it lets them start when all before it is done.
 template <typename Table>
 struct EmbeddingSource {
   const Table *word, *type, *position;
   const int32_t *word_ids, *type_ids, *position_ids;
   Dropout dropout;  // none
 
+  static constexpr bool kAhead = false;
+
   struct Parts {
     Chunk word, type, position;
   };
   template <bool kAligned>
-  __device__ __forceinline__ Parts fetch(int64_t row, int at, int width) const {
-    Parts parts = {};
+  __device__ __forceinline__ void fetch_ahead(Parts& parts, int, int) const {
+    parts = {};
+  }
+  template <bool kAligned>
+  __device__ __forceinline__ void fetch(Parts& parts, int64_t row, int at, int width) const {
     const auto entry = [&](const Table* table, int64_t id) {
       return load_columns<kAligned>(table + id * width, at, width);
     };
     parts.word = entry(word, word_ids[row]);
     if (type) parts.type = entry(type, type_ids ? type_ids[row] : 0);
     if (position) parts.position = entry(position, position_ids[row]);
-    return parts;
   }
   __device__ __forceinline__ Chunk sum(const Parts& parts, const Dropper&, int64_t, int) const {
     Chunk s;
@@ -78,21 +91,42 @@ struct NormOutputs {
   T* xhat;
   float* rstd;
   T* y;
+
+  struct Affine {
+    Chunk weight, bias;
+  };
+  template <bool kAligned>
+  __device__ __forceinline__ Affine affine(int at, int width) const {
+    return {load_columns<kAligned>(weight, at, width),
+            load_columns<kAligned>(affine_bias, at, width)};
+  }
 };
 
 template <typename Layout, typename Source, typename T>
 __global__ void __launch_bounds__(kNormWarps * 32)
     norm_kernel(Source source, NormOutputs<T> out, int64_t rows, int width) {
   constexpr bool kAligned = Layout::kAligned;
-  const Dropper drop(source.dropout), output_drop(out.output_dropout);
+  constexpr bool kAffineAhead =
+      Source::kAhead && Layout::kChunks == 1;  // there are registers for it
   const int64_t own_row = int64_t{blockIdx.x} * Layout::kRows + Layout::row();
   const bool there = own_row < rows;
   const int64_t row = there ? own_row : rows - 1;
   typename Source::Parts parts[Layout::kChunks];
+  typename NormOutputs<T>::Affine affine;
 #pragma unroll
   for (int i = 0; i < Layout::kChunks; ++i) {
     const int at = Layout::readable(Layout::column(i), width);
-    parts[i] = source.template fetch<kAligned>(row, at, width);
+    source.template fetch_ahead<kAligned>(parts[i], at, width);
+    if constexpr (kAffineAhead) affine = out.template affine<kAligned>(at, width);
+  }
+  if constexpr (Source::kAhead) let_next_kernel_start();
+  wait_for_kernel_before();
+  if constexpr (!Source::kAhead) let_next_kernel_start();
+  const Dropper drop(source.dropout), output_drop(out.output_dropout);
+#pragma unroll
+  for (int i = 0; i < Layout::kChunks; ++i) {
+    const int at = Layout::readable(Layout::column(i), width);
+    source.template fetch<kAligned>(parts[i], row, at, width);
   }
   Chunk s[Layout::kChunks];
   float sum = 0.0f;
@@ -124,13 +158,12 @@ __global__ void __launch_bounds__(kNormWarps * 32)
   for (int i = 0; i < Layout::kChunks; ++i) {
     const int at = Layout::column(i);
     if (at >= width) continue;
-    const Chunk weight = load_columns<kAligned>(out.weight, at, width);
-    const Chunk bias = load_columns<kAligned>(out.affine_bias, at, width);
+    if constexpr (!kAffineAhead) affine = out.template affine<kAligned>(at, width);
     Chunk y;
 #pragma unroll
     for (int j = 0; j < kChunk; ++j) {
       s[i].value[j] *= rstd;
-      y.value[j] = s[i].value[j] * weight.value[j] + bias.value[j];
+      y.value[j] = s[i].value[j] * affine.weight.value[j] + affine.bias.value[j];
     }
     if (out.xhat) store_columns<kAligned>(out.xhat + row * width, at, width, s[i]);
     if (output_drop.active) output_drop.apply(row, at, y);
@@ -149,13 +182,15 @@ Status launch(const NormForward& args, const Source& source, bool aligned, Strea
                            static_cast<T*>(args.y)};
   aligned = aligned && args.width % kChunk == 0 && aligned16(args.xhat) && aligned16(args.y) &&
             aligned16(args.weight) && aligned16(args.affine_bias);
-  return by_norm_layout(args.width, aligned, [&](auto layout) {
+  const auto run = [&](auto layout) {
     using Layout = decltype(layout);
     const auto blocks = static_cast<unsigned>(ceil_div(args.rows, Layout::kRows));
-    norm_kernel<Layout, Source, T><<<blocks, kNormWarps * 32, 0, stream_of(stream)>>>(
-        source, out, args.rows, static_cast<int>(args.width));
-    return launched();
-  });
+    return launch_early(norm_kernel<Layout, Source, T>, {dim3(blocks), kNormWarps * 32}, stream,
+                        source, out, args.rows, static_cast<int>(args.width));
+  };
+  const bool few = args.rows <= kFewRows && args.width > 256 && args.width <= 1024;
+  if (aligned && few) return run(NormLayout<1, kNormWarps, true>());
+  return by_norm_layout(args.width, aligned, run);
 }
 
 template <typename Table, typename T>
