@@ -26,6 +26,14 @@ bool warpgroups() {
   return found;
 }
 
+/// Whether the kernel for few queries takes this and is the better choice: up to two warps for each
+/// of a multiprocessor's four schedulers.
+bool few_queries(const AttentionShape& shape, const AttentionForward& arrays) {
+  const int64_t warps = shape.sequences * shape.heads * ceil_div(shape.longest_q, 16);
+  return shape.longest_k <= kFewKeys && warps <= 132 * 8 && arrays.dropout.p == 0.0f &&
+         !arrays.log_sums && !arrays.kept;
+}
+
 }  // namespace
 
 Status attention(const AttentionShape& shape, const AttentionForward& arrays,
@@ -42,6 +50,11 @@ Status attention(const AttentionShape& shape, const AttentionForward& arrays,
   if (kernel == AttentionKernel::warpgroup ||
       (kernel == AttentionKernel::automatic && long_enough && warpgroups())) {
     return attention_warpgroup(shape, arrays, stream);
+  }
+  const bool few = few_queries(shape, arrays);
+  if (kernel == AttentionKernel::few && !few) return "attention that is not one of few queries";
+  if (kernel == AttentionKernel::few || (kernel == AttentionKernel::automatic && few)) {
+    return attention_few(shape, arrays, stream);
   }
   return attention_flash(shape, arrays, stream);
 }

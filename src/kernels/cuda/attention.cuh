@@ -84,6 +84,9 @@ __device__ __forceinline__ int64_t kept_at(const AttentionShape& shape, int64_t 
 
 Status attention_plain(const AttentionShape& shape, const AttentionForward& arrays, Stream stream);
 Status attention_flash(const AttentionShape& shape, const AttentionForward& arrays, Stream stream);
+/// Inference over sequences of at most kFewKeys keys, a warp for 16 queries.
+constexpr int64_t kFewKeys = 64;
+Status attention_few(const AttentionShape& shape, const AttentionForward& arrays, Stream stream);
 Status attention_backward_plain(const AttentionShape& shape, const AttentionBackward& arrays,
                                 void* workspace, Stream stream);
 Status attention_backward_flash(const AttentionShape& shape, const AttentionBackward& arrays,

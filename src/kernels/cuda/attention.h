@@ -45,7 +45,7 @@ size_t attention_kept_words(const AttentionShape& shape);
 
 /// Which kernels may run: `automatic` chooses by shape, the others are for tests and benchmarks
 /// and fail where they cannot.
-enum class AttentionKernel : uint8_t { automatic, plain, flash, whole_sequence, warpgroup };
+enum class AttentionKernel : uint8_t { automatic, plain, flash, whole_sequence, warpgroup, few };
 
 Status attention(const AttentionShape& shape, const AttentionForward& arrays,
                  AttentionKernel kernel, Stream stream);
