@@ -97,6 +97,40 @@ void StepModel::product(const char* name, ProductKind kind, int64_t m, int64_t n
        }});
 }
 
+void StepModel::linear(const char* name, int64_t m, int64_t n, int64_t k, const void* x,
+                       const void* w, const Place* bias, int64_t bias_row, void* y, int64_t ldy,
+                       Activation activation, void* z) {
+  SmallLinear small{.dtype = kType,
+                    .out = kType,
+                    .activation = activation,
+                    .m = m,
+                    .n = n,
+                    .k = k,
+                    .ldx = k,
+                    .ldw = k,
+                    .ldy = ldy,
+                    .x = x,
+                    .w = w,
+                    .bias = bias ? parameters.master(*bias) + bias_row : nullptr,
+                    .y = y};
+  if (!shape.training && !shape.library && kernel_api().takes_linear_small(small)) {
+    ops.push_back({.name = name,
+                   .flops = 2.0 * double(m) * double(n) * double(k),
+                   .bytes = 2.0 * double(n) * double(k),
+                   .run = [=](Stream s) { ok(kernel_api().linear_small(small, s), name); }});
+    return;
+  }
+  product(name, ProductKind::forward, m, n, k, x, k, w,
+          bias ? parameters.copy(*bias, bias_row, 1) : nullptr, z ? z : y, ldy, false);
+  if (z) activate(activation == Activation::gelu ? "GELU" : "tanh", activation, m * n, z, y);
+}
+
+void StepModel::activate(const char* name, Activation activation, int64_t count, const void* z,
+                         void* y) {
+  op(name, 0, 4.0 * double(count),
+     [=](Stream s) { ok(kernel_api().activate(activation, kType, z, count, y, s), name); });
+}
+
 AttentionShape StepModel::attention_shape(bool last) const {
   return {.q_offsets = last ? q_offsets : k_offsets,
           .k_offsets = k_offsets,
@@ -142,11 +176,8 @@ void StepModel::feed_forward(int64_t rows, const LayerPlaces& w, const LayerValu
        [=](Stream s) { ok(kernel_api().linear_gelu(both, s), "gelu"); });
     return;
   }
-  linear("F1 product", rows, kInner, kHidden, v.y1, parameters.copy(w.f1),
-         parameters.copy(w.f1_bias), v.z, kInner);
-  op("GELU", 0, 4.0 * double(rows) * kInner, [=](Stream s) {
-    ok(kernel_api().activate(Activation::gelu, kType, v.z, rows * kInner, v.g, s), "gelu");
-  });
+  linear("F1 product", rows, kInner, kHidden, v.y1, parameters.copy(w.f1), &w.f1_bias, 0, v.g,
+         kInner, Activation::gelu, v.z);
 }
 
 void StepModel::layer_forward(int64_t l, void* x) {
@@ -168,15 +199,15 @@ void StepModel::layer_forward(int64_t l, void* x) {
     v.q = arena.values(rows * kHidden);
     q_stride = kHidden;
     linear("QKV product", tokens, 2 * kHidden, kHidden, x, parameters.copy(w.qkv, kHidden),
-           parameters.copy(w.qkv_bias, kHidden, 1), kv, 3 * kHidden);
+           &w.qkv_bias, kHidden, kv, 3 * kHidden);
     op("gather", 0, 4.0 * double(rows) * kHidden, [=, this](Stream s) {
       ok(kernel_api().gather_rows(kType, x, kHidden, index, rows, kHidden, v.read_x, s), "gather");
     });
-    linear("QKV product", rows, kHidden, kHidden, v.read_x, parameters.copy(w.qkv),
-           parameters.copy(w.qkv_bias), v.q, kHidden);
+    linear("QKV product", rows, kHidden, kHidden, v.read_x, parameters.copy(w.qkv), &w.qkv_bias, 0,
+           v.q, kHidden);
   } else {
-    linear("QKV product", tokens, 3 * kHidden, kHidden, x, parameters.copy(w.qkv),
-           parameters.copy(w.qkv_bias), v.qkv, 3 * kHidden);
+    linear("QKV product", tokens, 3 * kHidden, kHidden, x, parameters.copy(w.qkv), &w.qkv_bias, 0,
+           v.qkv, 3 * kHidden);
   }
   AttentionForward a;
   a.q = {v.q, q_stride};
@@ -193,7 +224,7 @@ void StepModel::layer_forward(int64_t l, void* x) {
   op("attention", attention_flops(last), 8.0 * double(tokens) * kHidden, [=](Stream s) {
     ok(kernel_api().attention(at, a, AttentionKernel::automatic, s), "attention");
   });
-  linear("O product", rows, kHidden, kHidden, v.attended, parameters.copy(w.o), nullptr, v.o,
+  linear("O product", rows, kHidden, kHidden, v.attended, parameters.copy(w.o), nullptr, 0, v.o,
          kHidden);
   v.xhat1 = arena.values(rows * kHidden);
   v.y1 = arena.values(rows * kHidden);
@@ -214,7 +245,7 @@ void StepModel::layer_forward(int64_t l, void* x) {
   v.g = arena.values(rows * kInner);
   v.f = arena.values(rows * kHidden);
   feed_forward(rows, w, v);
-  linear("F2 product", rows, kHidden, kInner, v.g, parameters.copy(w.f2), nullptr, v.f, kHidden);
+  linear("F2 product", rows, kHidden, kInner, v.g, parameters.copy(w.f2), nullptr, 0, v.f, kHidden);
   v.xhat2 = arena.values(rows * kHidden);
   v.y2 = arena.values(rows * kHidden);
   v.rstd2 = arena.of<float>(rows);
@@ -261,7 +292,7 @@ void StepModel::forward() {
   pooled = arena.values(sequences * kHidden);
   logits = arena.of<float>(sequences * kClasses);
   linear("pooler product", sequences, kHidden, kHidden, x, parameters.copy(parameters.pooler),
-         parameters.copy(parameters.pooler_bias), pooled_z, kHidden);
+         &parameters.pooler_bias, 0, pooled, kHidden, Activation::tanh, pooled_z);
   head = {kType,
           sequences,
           kHidden,
@@ -271,11 +302,7 @@ void StepModel::forward() {
           parameters.master(parameters.head),
           parameters.master(parameters.head_bias),
           logits};
-  op("head", 0, 0, [this](Stream s) {
-    ok(kernel_api().activate(Activation::tanh, kType, pooled_z, sequences * kHidden, pooled, s),
-       "tanh");
-    ok(kernel_api().head(head, s), "head");
-  });
+  op("head", 0, 0, [this](Stream s) { ok(kernel_api().head(head, s), "head"); });
 }
 
 }  // namespace hone::bench

@@ -104,10 +104,11 @@ struct StepModel {
 
   void product(const char* name, ProductKind kind, int64_t m, int64_t n, int64_t k, const void* a,
                int64_t lda, const void* b, const void* bias, void* c, int64_t ldc, bool add);
+  /// y = activation(x w^T + bias), the bias from row `bias_row` of its array on; null: none. By one
+  /// kernel for few rows in inference; otherwise z, the activation's input, is kept.
   void linear(const char* name, int64_t m, int64_t n, int64_t k, const void* x, const void* w,
-              const void* bias, void* y, int64_t ldy) {
-    product(name, ProductKind::forward, m, n, k, x, k, w, bias, y, ldy, false);
-  }
+              const Place* bias, int64_t bias_row, void* y, int64_t ldy,
+              Activation activation = Activation::none, void* z = nullptr);
   void input_gradient(const char* name, int64_t m, int64_t n, int64_t k, const void* dy,
                       int64_t lddy, const void* w, void* dx, bool add) {
     product(name, ProductKind::input_gradient, m, n, k, dy, lddy, w, nullptr, dx, k, add);
@@ -124,6 +125,7 @@ struct StepModel {
   void layer_forward(int64_t l, void* x);
   void feed_forward(int64_t rows, const LayerPlaces& w, const LayerValues& v);
   void norm(const char* name, NormForward f);
+  void activate(const char* name, Activation activation, int64_t count, const void* z, void* y);
   AttentionShape attention_shape(bool last) const;
   double attention_flops(bool last) const;
   void backward();

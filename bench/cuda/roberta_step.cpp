@@ -53,6 +53,13 @@ double RobertaStep::grad_norm() {
   return state.grad_norm;
 }
 
+std::vector<float> RobertaStep::logits() {
+  std::vector<float> values(static_cast<size_t>(model_->sequences * kClasses));
+  model_->stream.copy(values.data(), model_->logits, values.size() * sizeof(float));
+  model_->stream.synchronize();
+  return values;
+}
+
 std::vector<char> RobertaStep::parameter_bytes() {
   std::vector<char> bytes(static_cast<size_t>(model_->parameters.count) * 4);
   model_->stream.copy(bytes.data(), model_->parameters.p_, bytes.size());

@@ -17,6 +17,7 @@ struct StepShape {
   std::vector<int32_t> lengths;
   int64_t tokens = 0;  ///< rows of a bucket, at least the sum of the lengths
   bool training = true;
+  bool library = false;  ///< few rows go through cuBLASLt too
 };
 
 /// One kernel call, or several that belong together.
@@ -44,6 +45,7 @@ class RobertaStep {
   /// After a step: the loss, and the norm of the gradient.
   double loss();
   double grad_norm();
+  std::vector<float> logits();
   std::vector<char> parameter_bytes();
   size_t device_bytes() const;
 

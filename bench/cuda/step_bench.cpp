@@ -1,7 +1,7 @@
 // The kernels of a RoBERTa-base step, one by one and together in a graph: how long, at what rate,
 // and what share of what the card gives.
 //
-//   step_bench [--lengths FILE] [--cases train-sst2,train-128,...] [--no-tune]
+//   step_bench [--lengths FILE] [--cases train-sst2,train-128,...] [--no-tune] [--brief]
 
 #include <fmt/format.h>
 
@@ -107,7 +107,22 @@ double print_ops(RobertaStep& step, CudaStream& stream, const Peaks& peaks) {
   return products;
 }
 
-void run_case(const StepShape& shape, CudaStream& stream, const Peaks& peaks, bool tune) {
+/// The largest difference of the logits from those by cuBLASLt, which must be small.
+double logits_apart(RobertaStep& step, StepShape shape, CudaStream& stream) {
+  shape.library = true;
+  RobertaStep reference(shape, stream);
+  reference.play();
+  const auto expected = reference.logits(), actual = step.logits();
+  double apart = 0;
+  for (size_t i = 0; i < actual.size(); ++i) {
+    const double difference = std::abs(double{actual[i]} - expected[i]);
+    if (!(difference <= apart)) apart = difference;  // NaN stays
+  }
+  return apart;
+}
+
+void run_case(const StepShape& shape, CudaStream& stream, const Peaks& peaks, bool tune,
+              bool brief) {
   RobertaStep step(shape, stream);
   if (tune) step.tune();
   // Checked first: the loss of one batch falls.
@@ -121,11 +136,17 @@ void run_case(const StepShape& shape, CudaStream& stream, const Peaks& peaks, bo
     fmt::print("  loss {:.4f}, after 30 more steps {:.4f}; gradient norm {:.3f}{}\n", first, later,
                norm, later < first ? "" : "  FAILED");
   }
+  if (!shape.training && !brief) {
+    const double apart = logits_apart(step, shape, stream);
+    fmt::print("  logits apart from cuBLASLt's by {:.4f}{}\n", apart,
+               apart < 0.02 ? "" : "  FAILED");
+  }
   const double us = time_graph(stream, graph, 50);
   fmt::print(
       "{}: {} sequences, {} tokens: {:.1f} us a step ({:.0f} samples/s), {} nodes, {:.2f} GB\n",
       shape.name, shape.lengths.size(), shape.tokens, us, double(shape.lengths.size()) / us * 1e6,
       graph.nodes(), double(step.device_bytes()) / 1e9);
+  if (brief) return;
   const double floor = print_ops(step, stream, peaks);
   fmt::print("  share of the floor: {:.0f}%\n\n", 100 * floor / us);
 }
@@ -145,9 +166,13 @@ std::vector<StepShape> all_cases(const std::string& lengths_file) {
     return (sum + 63) / 64 * 64;
   };
   const std::vector<int32_t> b128(128, 128), b32(32, 128), b32_512(32, 512);
-  return {{"train-sst2", train, rounded(train), true}, {"train-128", b32, 4096, true},
-          {"train-512", b32_512, 16384, true},         {"infer-b1-32", {32}, 32, false},
-          {"infer-sst2", dev, rounded(dev), false},    {"infer-128", b128, 16384, false}};
+  return {{"train-sst2", train, rounded(train), true},
+          {"train-128", b32, 4096, true},
+          {"train-512", b32_512, 16384, true},
+          {"infer-b1-32", {32}, 32, false},
+          {"infer-b1-128", {128}, 128, false},
+          {"infer-sst2", dev, rounded(dev), false},
+          {"infer-128", b128, 16384, false}};
 }
 
 }  // namespace
@@ -158,10 +183,11 @@ int main(int argc, char** argv) {
   using namespace hone::bench;
   CLI::App app("Times the CUDA kernels of a RoBERTa-base step");
   std::string lengths, only;
-  bool no_tune = false;
+  bool no_tune = false, brief = false;
   app.add_option("--lengths", lengths, "JSON: {\"train\": [32 lengths], \"dev\": [128 lengths]}");
   app.add_option("--cases", only, "those whose names are in this text");
   app.add_flag("--no-tune", no_tune, "the library's first choice of algorithm");
+  app.add_flag("--brief", brief, "times of whole steps alone, unchecked");
   CLI11_PARSE(app, argc, argv);
   if (!cuda_info().missing.empty()) {
     fmt::print("no GPU: {}\n", cuda_info().missing);
@@ -174,7 +200,7 @@ int main(int argc, char** argv) {
     const char* path = "";
     cuda_check(kernels::cuda::kernel_api().product_library(&version, &path), "cuBLASLt");
     const CudaDevice& device = cuda_info().devices.front();
-    const Peaks peaks = measure_peaks(stream);
+    const Peaks peaks = brief ? Peaks{} : measure_peaks(stream);
     fmt::print(
         "{}: copy {:.0f} GB/s, bf16 product {:.0f} TFLOP/s; driver {}, runtime {}, "
         "cuBLASLt {} ({})\n\n",
@@ -183,7 +209,7 @@ int main(int argc, char** argv) {
     for (const StepShape& shape : all_cases(lengths)) {
       if (!only.empty() && ("," + only + ",").find("," + shape.name + ",") == std::string::npos)
         continue;
-      run_case(shape, stream, peaks, !no_tune);
+      run_case(shape, stream, peaks, !no_tune, brief);
       std::fflush(stdout);
     }
   } catch (const std::exception& error) {

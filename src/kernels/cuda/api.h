@@ -8,13 +8,14 @@
 #include "kernels/cuda/head.h"
 #include "kernels/cuda/layer_norm.h"
 #include "kernels/cuda/linear_gelu.h"
+#include "kernels/cuda/linear_small.h"
 #include "kernels/cuda/optimizer.h"
 #include "kernels/cuda/product.h"
 #include "kernels/cuda/rows.h"
 
 namespace hone::kernels::cuda {
 
-constexpr uint32_t kKernelApiVersion = 3;
+constexpr uint32_t kKernelApiVersion = 4;
 
 /// The plugin's kernels: all that the rest of hone sees of them. A change raises the version.
 struct KernelApi {
@@ -63,6 +64,9 @@ struct KernelApi {
   decltype(&cuda::linear_gelu) linear_gelu;
   decltype(&cuda::linear_gelu_backward_fits) linear_gelu_backward_fits;
   decltype(&cuda::linear_gelu_backward) linear_gelu_backward;
+
+  decltype(&cuda::takes_linear_small) takes_linear_small;
+  decltype(&cuda::linear_small) linear_small;
 };
 
 /// The table of the open plugin; an error of kind unsupported that says why where there is none.

@@ -203,6 +203,8 @@ extern "C" const hone::kernels::cuda::KernelApi* hone_cuda_kernel_api() {
       .linear_gelu = linear_gelu,
       .linear_gelu_backward_fits = linear_gelu_backward_fits,
       .linear_gelu_backward = linear_gelu_backward,
+      .takes_linear_small = takes_linear_small,
+      .linear_small = linear_small,
   };
   return &api;
 }

@@ -32,10 +32,10 @@ if(HONE_CUDA STREQUAL "off" OR hone_cuda_missing)
   message(STATUS "CUDA plugin: not built (${HONE_CUDA}; missing: ${hone_cuda_missing})")
 else()
   file(GLOB hone_cuda_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/kernels/cuda/*.cu)
-  # What uses wgmma is compiled for compute capability 9.0 alone, which alone has it.
+  # What uses wgmma or copies to a cluster is compiled for compute capability 9.0 alone.
   set(hone_wgmma_sources ${hone_cuda_sources})
-  list(FILTER hone_wgmma_sources INCLUDE REGEX "_warpgroup\\.cu$")
-  list(FILTER hone_cuda_sources EXCLUDE REGEX "_warpgroup\\.cu$")
+  list(FILTER hone_wgmma_sources INCLUDE REGEX "(_warpgroup|linear_small)\\.cu$")
+  list(FILTER hone_cuda_sources EXCLUDE REGEX "(_warpgroup|linear_small)\\.cu$")
   add_library(hone_cuda_wgmma OBJECT ${hone_wgmma_sources})
   target_compile_options(hone_cuda_wgmma PRIVATE -gencode=arch=compute_90a,code=sm_90a)
   set_target_properties(hone_cuda_wgmma PROPERTIES CUDA_ARCHITECTURES OFF

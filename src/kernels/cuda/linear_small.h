@@ -1,0 +1,32 @@
+#pragma once
+
+#include "kernels/cuda/elementwise.h"
+
+namespace hone::kernels::cuda {
+
+/// y [m, n] = activation(x [m, k] * w [n, k]^T + bias) for few rows, where the time is that of
+/// reading w: for inference of one or a few short inputs.
+struct SmallLinear {
+  DType dtype = DType::bf16;  ///< of x and w: bf16 or f16
+  DType out = DType::bf16;    ///< of y: dtype or f32
+  Activation activation = Activation::none;
+  int64_t m = 0, n = 0, k = 0;
+  int64_t ldx = 0, ldw = 0, ldy = 0;  ///< elements from row to row
+  const void* x = nullptr;
+  const void* w = nullptr;
+  const float* bias = nullptr;  ///< [n]; null: none
+  void* y = nullptr;
+};
+
+constexpr int64_t kSmallLinearRows = 64;
+
+/// Whether linear_small() takes these sizes and arrays: at most kSmallLinearRows rows, dtypes, rows
+/// of x and w aligned to 16 bytes, k up to 8192, and a device of compute capability 9.0. Says the
+/// same of any arrays that are aligned alike.
+bool takes_linear_small(const SmallLinear& args);
+
+/// A row's bits depend on that row alone. w and bias are read before the kernel ahead on the stream
+/// has ended: that kernel may not write them.
+Status linear_small(const SmallLinear& args, Stream stream);
+
+}  // namespace hone::kernels::cuda
