@@ -20,6 +20,7 @@ struct Linear {
   int64_t column;
   kernels::Activation activation = kernels::Activation::none;
   Value activated = {};  ///< y itself where there is no activation, or nobody reads y
+  bool infers = false;   ///< the weights stay as they are
 
   void* columns(const Frame& frame, Value value) const {
     auto* start = frame.data<std::byte>(value);
@@ -47,6 +48,28 @@ struct Linear {
     plan.add(std::move(step));
   }
 
+  /// Whether the kernel for few rows ran. It reads the weights ahead of the kernels before it.
+  bool run_small(const Frame& frame) const {
+    const GpuFrame& gpu = frame.gpu();
+    if (!infers || adds || gpu.tuning) return false;
+    cuda::SmallLinear small;
+    small.dtype = x.dtype;
+    small.out = activated.dtype;
+    small.activation = activation_of(activation);
+    small.m = frame.rows(x);
+    small.n = weight.rows;
+    small.k = small.ldw = weight.width;
+    small.ldx = x.width;
+    small.ldy = activated.width;
+    small.x = frame.data<const void>(x);
+    small.w = frame.weight(weight);
+    small.bias = frame.weight<float>(master_bias);
+    small.y = columns(frame, activated);
+    if (!gpu.api->takes_linear_small(small)) return false;
+    gpu.check(gpu.api->linear_small(small, gpu.stream));
+    return true;
+  }
+
   /// Whether a kernel of our own ran, with GELU at its end.
   bool run_own(const Frame& frame) const {
     const GpuFrame& gpu = frame.gpu();
@@ -70,7 +93,7 @@ struct Linear {
 
   void emit(Plan& plan) const {
     Step step{"linear", {x}, {activated}, [op = *this](const Frame& frame) {
-                if (op.run_own(frame)) return;
+                if (op.run_small(frame) || op.run_own(frame)) return;
                 ProductShape s = op.shape(ProductKind::forward, frame.rows(op.x), op.y.dtype);
                 s.add = op.adds;
                 s.bias = op.bias.present();
@@ -283,7 +306,7 @@ Value linear(Tape& tape, Value x, Weight master, Weight bias, const LinearOption
   const bool trains = tape.trainable(weight) || tape.trainable(bias) || tape.needs_gradient(x);
   const Value y = activates && trains ? plan.temporary(z.dtype, z.rows, z.width) : z;
   const Linear op{x,    weight,         tape.in_dtype(bias, z.dtype), bias, z,
-                  adds, options.column, options.activation,           y};
+                  adds, options.column, options.activation,           y,    !tape.training()};
   op.emit(plan);
   if (!trains) return y;
   tape.on_backward(
