@@ -8,7 +8,7 @@ MINILM := .cache/minilm
 FUZZ_SECONDS ?= 10
 GPU_BUILD ?= $(if $(wildcard build-cuda/libhone_cuda.so),build-cuda,$(BUILD))
 
-.PHONY: help setup build demo test test-asan test-tsan cuda cuda-check test-gpu bench bench-gpu lint tidy layers format parity fuzz clean
+.PHONY: help setup build demo test test-asan test-tsan cuda cuda-check test-gpu bench bench-gpu gpu-regression lint tidy layers format parity fuzz clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -62,6 +62,10 @@ cuda-check: setup ## compile all CUDA code for one architecture (needs nvcc, not
 
 bench-gpu: ## time hone on a GPU, and PyTorch where PEERS=DIR has its scripts, into bench/results
 	@$(PYTHON) bench/gpu.py --hone $(GPU_BUILD)/hone $(if $(PEERS),--peers $(PEERS))
+
+gpu-regression: ## compare this build with another's hone on a GPU, BASE=FILE; fails on a loss over 5%
+	@test -n "$(BASE)" || { echo "usage: make gpu-regression BASE=FILE [CASES=PARTS] [ROUNDS=N]"; exit 2; }
+	@$(PYTHON) bench/gpu_regression.py --base "$(BASE)" --new $(GPU_BUILD)/hone $(if $(CASES),--cases $(CASES)) $(if $(ROUNDS),--rounds $(ROUNDS))
 
 fuzz: test-asan ## longer fuzzing: FUZZ_SECONDS=600 make fuzz
 
