@@ -46,11 +46,11 @@ Parameters::Parameters(Arena& arena, CudaStream& stream, bool training) {
   const size_t bytes = pieces_.size() * sizeof(OptimizerPiece);
   gpu_pieces_ = static_cast<OptimizerPiece*>(arena.bytes(bytes));
   stream.copy(gpu_pieces_, pieces_.data(), bytes);
-  const size_t scratch = kernel_api().adamw_workspace(static_cast<int64_t>(pieces_.size()));
+  const size_t scratch = kernel_api().optimizer_workspace(static_cast<int64_t>(pieces_.size()));
   scratch_ = arena.bytes(scratch);
   stream.fill(scratch_, 0, scratch);
   state = arena.of<OptimizerState>(1);
-  const OptimizerState start{2e-5, 0.9, 0.999, 1e-8, 0.01, 1.0, 1.0, 0, 0, 0};
+  const OptimizerState start{2e-5, 0.9, 0.999, 1e-8, 0.01, 1.0, 1.0, 0, 0, 0, 0};
   stream.copy(state, &start, sizeof start);
   stream.synchronize();
 }

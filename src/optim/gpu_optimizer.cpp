@@ -13,14 +13,16 @@ namespace cuda = kernels::cuda;
 GpuOptimizer::GpuOptimizer(nn::Parameters& parameters, const std::vector<bool>& trainable,
                            const OptimizerOptions& options)
     : parameters_(parameters), trainable_(trainable), options_(options) {
-  if (options.kind != OptimizerKind::adamw) {
-    fail(ErrorKind::unsupported, "--optim: sgd has no kernels on a GPU; use adamw or --device cpu");
-  }
   CudaStream& stream = cuda_stream();
-  for (CudaBuffer* array : {&gradients_, &m_, &v_}) {
-    *array = CudaBuffer(parameters.bytes());
-    stream.fill(array->data(), 0, array->size());
-  }
+  const bool adamw = options.kind == OptimizerKind::adamw;
+  const auto make = [&](CudaBuffer& array, bool wanted) {
+    if (!wanted) return;
+    array = CudaBuffer(parameters.bytes());
+    stream.fill(array.data(), 0, array.size());
+  };
+  make(gradients_, true);
+  make(m_, adamw || options.momentum > 0);
+  make(v_, adamw);
   size_t rows = 0;
   for (const nn::Parameter& parameter : parameters.list()) {
     if (parameter.kind == nn::ParameterKind::table)
@@ -64,7 +66,7 @@ void GpuOptimizer::make_pieces() {
   piece_count_ = static_cast<int64_t>(pieces.size());
   pieces_ = CudaBuffer(pieces.size() * sizeof pieces[0]);
   stream.copy(pieces_.data(), pieces.data(), pieces_.size());
-  workspace_ = CudaBuffer(cuda::kernel_api().adamw_workspace(piece_count_));
+  workspace_ = CudaBuffer(cuda::kernel_api().optimizer_workspace(piece_count_));
   stream.fill(workspace_.data(), 0, workspace_.size());
   stream.synchronize();
 }
@@ -101,6 +103,7 @@ size_t GpuOptimizer::step(double learning_rate, double loss_scale) {
                .weight_decay = options_.weight_decay,
                .max_grad_norm = options_.max_grad_norm,
                .loss_scale = loss_scale,
+               .momentum = options_.momentum,
                .step = 0,
                .grad_norm = 0,
                .skipped = 0};
@@ -113,10 +116,11 @@ size_t GpuOptimizer::step(double learning_rate, double loss_scale) {
   arrays.v = v_.as<float>();
   arrays.copy = weights.copies();
   arrays.copy_dtype = weights.copies() ? weights.copy_dtype() : DType::bf16;
-  cuda_check(cuda::kernel_api().adamw(arrays, pieces_.as<cuda::OptimizerPiece>(), piece_count_,
-                                      state_.as<cuda::OptimizerState>(), workspace_.data(),
-                                      stream.handle()),
-             "adamw");
+  const bool adamw = options_.kind == OptimizerKind::adamw;
+  const auto update = adamw ? cuda::kernel_api().adamw : cuda::kernel_api().sgd;
+  cuda_check(update(arrays, pieces_.as<cuda::OptimizerPiece>(), piece_count_,
+                    state_.as<cuda::OptimizerState>(), workspace_.data(), stream.handle()),
+             adamw ? "adamw" : "sgd");
   stream.copy(reports_.as<cuda::OptimizerState>() + turn, state_.data(), state_.size());
   turns_[turn].end.record(stream);
   return turn;
@@ -146,24 +150,24 @@ void GpuOptimizer::set_steps(int64_t steps) {
 
 void GpuOptimizer::fetch_moments() {
   if (host_m_.size() == 0) {
-    host_m_ = Buffer(bytes());
-    host_v_ = Buffer(bytes());
+    host_m_ = Buffer(m_.size());
+    host_v_ = Buffer(v_.size());
   }
-  cuda_stream().copy(host_m_.data(), m_.data(), bytes());
-  cuda_stream().copy(host_v_.data(), v_.data(), bytes());
+  cuda_stream().copy(host_m_.data(), m_.data(), m_.size());
+  cuda_stream().copy(host_v_.data(), v_.data(), v_.size());
   cuda_stream().synchronize();
 }
 
 void GpuOptimizer::send_moments() {
-  cuda_stream().copy(m_.data(), host_m_.data(), bytes());
-  cuda_stream().copy(v_.data(), host_v_.data(), bytes());
+  cuda_stream().copy(m_.data(), host_m_.data(), host_m_.size());
+  cuda_stream().copy(v_.data(), host_v_.data(), host_v_.size());
   cuda_stream().synchronize();
 }
 
-float* GpuOptimizer::host_part(Buffer& array, const Weight& weight) {
-  if (!trainable_[static_cast<size_t>(weight.slot)]) return nullptr;
-  if (array.size() == 0) fetch_moments();
-  return array.as<float>() + parameters_.offset(weight);
+float* GpuOptimizer::host_part(const CudaBuffer& array, Buffer& host, const Weight& weight) {
+  if (array.size() == 0 || !trainable_[static_cast<size_t>(weight.slot)]) return nullptr;
+  if (host.size() == 0) fetch_moments();
+  return host.as<float>() + parameters_.offset(weight);
 }
 
 }  // namespace hone::optim

@@ -34,13 +34,13 @@ class GpuOptimizer {
 
   void fetch_moments();
   void send_moments();
-  float* first_moment(const Weight& weight) { return host_part(host_m_, weight); }
-  float* second_moment(const Weight& weight) { return host_part(host_v_, weight); }
+  /// Null where the optimiser keeps none.
+  float* first_moment(const Weight& weight) { return host_part(m_, host_m_, weight); }
+  float* second_moment(const Weight& weight) { return host_part(v_, host_v_, weight); }
 
  private:
   void make_pieces();
-  float* host_part(Buffer& array, const Weight& weight);
-  size_t bytes() const { return gradients_.size(); }
+  float* host_part(const CudaBuffer& array, Buffer& host, const Weight& weight);
   kernels::cuda::OptimizerState read_state() const;
 
   nn::Parameters& parameters_;

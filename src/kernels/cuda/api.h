@@ -15,7 +15,7 @@
 
 namespace hone::kernels::cuda {
 
-constexpr uint32_t kKernelApiVersion = 4;
+constexpr uint32_t kKernelApiVersion = 5;
 
 /// The plugin's kernels: all that the rest of hone sees of them. A change raises the version.
 struct KernelApi {
@@ -53,8 +53,9 @@ struct KernelApi {
   decltype(&cuda::head) head;
   decltype(&cuda::head_backward) head_backward;
   decltype(&cuda::loss) loss;
-  decltype(&cuda::adamw_workspace) adamw_workspace;
+  decltype(&cuda::optimizer_workspace) optimizer_workspace;
   decltype(&cuda::adamw) adamw;
+  decltype(&cuda::sgd) sgd;
 
   decltype(&cuda::add) add;
   decltype(&cuda::scale) scale;
@@ -72,7 +73,7 @@ struct KernelApi {
 /// The table of the open plugin; an error of kind unsupported that says why where there is none.
 const KernelApi& kernel_api();
 
-/// The pieces of a flat array for adamw(), from ranges that are trained alike.
+/// The pieces of a flat array for adamw() and sgd(), from ranges that are trained alike.
 struct OptimizerRange {
   int64_t begin;
   int64_t end;

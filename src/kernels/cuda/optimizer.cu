@@ -14,6 +14,7 @@ struct StepScalars {
   float rest1, beta2, rest2;
   float root_factor;
   float eps;
+  float momentum;
   int32_t skipped;
   double lr, correction1, weight_decay;
 };
@@ -63,6 +64,7 @@ __device__ void decide(double squares, OptimizerState* state, StepScalars* scala
   s.rest2 = static_cast<float>(1.0 - state->beta2);
   s.root_factor = static_cast<float>(1.0 / sqrt(1.0 - pow(state->beta2, step)));
   s.eps = static_cast<float>(state->eps);
+  s.momentum = static_cast<float>(state->momentum);
   s.skipped = skipped ? 1 : 0;
   s.lr = state->lr;
   s.correction1 = 1.0 - pow(state->beta1, step);
@@ -117,61 +119,99 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-struct PieceScalars {
-  float step_size, keep;
+/// Four elements, a thread's unit of work.
+struct Four {
+  float value[4];
 };
 
-__device__ __forceinline__ float update(const StepScalars& s, const PieceScalars& piece,
-                                        float parameter, float gradient, float& m, float& v) {
-  const float g = gradient * s.gradient_scale;
-  m = fmaf(g - m, s.rest1, m);
-  v = fmaf(g * g, s.rest2, v * s.beta2);
-  const float root = sqrtf(v) * s.root_factor;
-  const float ratio = m / (root + s.eps);
-  return fmaf(-ratio, piece.step_size, parameter * piece.keep);
+__device__ __forceinline__ Four load_four(const float* from) {
+  const float4 v = *reinterpret_cast<const float4*>(from);
+  return {{v.x, v.y, v.z, v.w}};
+}
+
+__device__ __forceinline__ void store_four(float* to, const Four& f) {
+  *reinterpret_cast<float4*>(to) = make_float4(f.value[0], f.value[1], f.value[2], f.value[3]);
 }
 
 template <typename Copy>
-__device__ __forceinline__ void store_copy(Copy* to, const float4& p) {
-  *reinterpret_cast<uint2*>(to) = make_uint2(pack_pair<Copy>(p.x, p.y), pack_pair<Copy>(p.z, p.w));
+__device__ __forceinline__ void store_four(Copy* to, const Four& f) {
+  *reinterpret_cast<uint2*>(to) =
+      make_uint2(pack_pair<Copy>(f.value[0], f.value[1]), pack_pair<Copy>(f.value[2], f.value[3]));
 }
 
-template <typename Copy>
+/// A rule: the new parameter of a scaled gradient and of kStates values beside it, which it changes.
+struct AdamwRule {
+  static constexpr int kStates = 2;
+  float rest1, beta2, rest2, root_factor, eps, step_size, keep;
+
+  __device__ AdamwRule(const StepScalars& s, const OptimizerPiece& piece)
+      : rest1(s.rest1), beta2(s.beta2), rest2(s.rest2), root_factor(s.root_factor), eps(s.eps) {
+    const double lr = s.lr * double{piece.lr_scale};
+    step_size = static_cast<float>(lr / s.correction1);
+    keep = static_cast<float>(piece.decay ? 1.0 - lr * s.weight_decay : 1.0);
+  }
+  __device__ __forceinline__ float operator()(float parameter, float g, float& m, float& v) const {
+    m = fmaf(g - m, rest1, m);
+    v = fmaf(g * g, rest2, v * beta2);
+    const float root = sqrtf(v) * root_factor;
+    const float ratio = m / (root + eps);
+    return fmaf(-ratio, step_size, parameter * keep);
+  }
+};
+
+template <bool kMomentum>
+struct SgdRule {
+  static constexpr int kStates = kMomentum ? 1 : 0;
+  float lr, momentum, decay;
+
+  __device__ SgdRule(const StepScalars& s, const OptimizerPiece& piece)
+      : lr(static_cast<float>(s.lr * double{piece.lr_scale})),
+        momentum(s.momentum),
+        decay(piece.decay ? static_cast<float>(s.weight_decay) : 0.0f) {}
+  __device__ __forceinline__ float operator()(float parameter, float g, float& m, float&) const {
+    g = fmaf(parameter, decay, g);
+    if (kMomentum) m = g = fmaf(m, momentum, g);
+    return fmaf(-g, lr, parameter);
+  }
+};
+
+/// A block a piece.
+template <typename Rule, typename Copy>
 __global__ void __launch_bounds__(kThreads)
-    adamw_kernel(OptimizerArrays a, const OptimizerPiece* pieces, const void* workspace) {
+    update_kernel(OptimizerArrays a, const OptimizerPiece* pieces, const void* workspace) {
   const StepScalars s = *static_cast<const StepScalars*>(workspace);
   const OptimizerPiece piece = pieces[blockIdx.x];
-  const double lr = s.lr * double{piece.lr_scale};
-  const PieceScalars ps = {
-      static_cast<float>(lr / s.correction1),
-      static_cast<float>(piece.decay ? 1.0 - lr * s.weight_decay : 1.0)};
+  const Rule rule(s, piece);
   float* p = a.parameters + piece.begin;
   float* g = a.gradients + piece.begin;
-  float* m = a.m + piece.begin;
-  float* v = a.v + piece.begin;
+  float* m = Rule::kStates > 0 ? a.m + piece.begin : nullptr;
+  float* v = Rule::kStates > 1 ? a.v + piece.begin : nullptr;
   Copy* copy = a.copy ? static_cast<Copy*>(a.copy) + piece.begin : nullptr;
   int whole = piece.begin % 4 == 0 ? piece.count / 4 * 4 : 0;
   for (int at = static_cast<int>(threadIdx.x) * 4; at < whole; at += kThreads * 4) {
-    float4* to_g = reinterpret_cast<float4*>(g + at);
     const bool some = touched(piece, at);
     if (!s.skipped) {
-      float4 pv = *reinterpret_cast<float4*>(p + at), mv = *reinterpret_cast<float4*>(m + at);
-      float4 vv = *reinterpret_cast<float4*>(v + at);
-      const float4 gv = some ? *to_g : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-      pv.x = update(s, ps, pv.x, gv.x, mv.x, vv.x);
-      pv.y = update(s, ps, pv.y, gv.y, mv.y, vv.y);
-      pv.z = update(s, ps, pv.z, gv.z, mv.z, vv.z);
-      pv.w = update(s, ps, pv.w, gv.w, mv.w, vv.w);
-      *reinterpret_cast<float4*>(p + at) = pv;
-      *reinterpret_cast<float4*>(m + at) = mv;
-      *reinterpret_cast<float4*>(v + at) = vv;
-      if (copy) store_copy(copy + at, pv);
+      Four pv = load_four(p + at), mv = {}, vv = {};
+      if (Rule::kStates > 0) mv = load_four(m + at);
+      if (Rule::kStates > 1) vv = load_four(v + at);
+      const Four gv = some ? load_four(g + at) : Four{};
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        pv.value[i] =
+            rule(pv.value[i], gv.value[i] * s.gradient_scale, mv.value[i], vv.value[i]);
+      }
+      store_four(p + at, pv);
+      if (Rule::kStates > 0) store_four(m + at, mv);
+      if (Rule::kStates > 1) store_four(v + at, vv);
+      if (copy) store_four(copy + at, pv);
     }
-    if (piece.zero && some) *to_g = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    if (piece.zero && some) store_four(g + at, Four{});
   }
   for (int at = whole + static_cast<int>(threadIdx.x); at < piece.count; at += kThreads) {
     if (!s.skipped) {
-      p[at] = update(s, ps, p[at], g[at], m[at], v[at]);
+      float none = 0.0f;
+      p[at] = rule(p[at], g[at] * s.gradient_scale, Rule::kStates > 0 ? m[at] : none,
+                   Rule::kStates > 1 ? v[at] : none);
       if (copy) copy[at] = from_float<Copy>(p[at]);
     }
     if (piece.zero) g[at] = 0.0f;
@@ -184,28 +224,38 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
+template <typename Rule>
+Status step(const OptimizerArrays& arrays, const OptimizerPiece* pieces, int64_t count,
+            OptimizerState* state, void* workspace, Stream stream) {
+  if (count == 0) return nullptr;
+  if (arrays.copy && arrays.copy_dtype != DType::bf16 && arrays.copy_dtype != DType::f16) {
+    return "an optimiser's copy in a dtype other than bf16 and f16";
+  }
+  const auto blocks = static_cast<unsigned>(count);
+  norm_kernel<<<blocks, kThreads, 0, stream_of(stream)>>>(arrays.gradients, pieces, count, state,
+                                                          workspace);
+  if (const Status status = launched()) return status;
+  const auto kernel = arrays.copy_dtype == DType::f16 ? update_kernel<Rule, __half>
+                                                      : update_kernel<Rule, __nv_bfloat16>;
+  kernel<<<blocks, kThreads, 0, stream_of(stream)>>>(arrays, pieces, workspace);
+  return launched();
+}
+
 }  // namespace
 
-size_t adamw_workspace(int64_t pieces) {
+size_t optimizer_workspace(int64_t pieces) {
   return 256 + static_cast<size_t>(pieces) * sizeof(double);
 }
 
 Status adamw(const OptimizerArrays& arrays, const OptimizerPiece* pieces, int64_t count,
              OptimizerState* state, void* workspace, Stream stream) {
-  if (count == 0) return nullptr;
-  const auto blocks = static_cast<unsigned>(count);
-  norm_kernel<<<blocks, kThreads, 0, stream_of(stream)>>>(arrays.gradients, pieces, count, state,
-                                                          workspace);
-  if (const Status status = launched()) return status;
-  if (arrays.copy && arrays.copy_dtype == DType::f16) {
-    adamw_kernel<__half><<<blocks, kThreads, 0, stream_of(stream)>>>(arrays, pieces, workspace);
-  } else if (!arrays.copy || arrays.copy_dtype == DType::bf16) {
-    adamw_kernel<__nv_bfloat16>
-        <<<blocks, kThreads, 0, stream_of(stream)>>>(arrays, pieces, workspace);
-  } else {
-    return "an optimiser's copy in a dtype other than bf16 and f16";
-  }
-  return launched();
+  return step<AdamwRule>(arrays, pieces, count, state, workspace, stream);
+}
+
+Status sgd(const OptimizerArrays& arrays, const OptimizerPiece* pieces, int64_t count,
+           OptimizerState* state, void* workspace, Stream stream) {
+  return arrays.m ? step<SgdRule<true>>(arrays, pieces, count, state, workspace, stream)
+                  : step<SgdRule<false>>(arrays, pieces, count, state, workspace, stream);
 }
 
 }  // namespace hone::kernels::cuda

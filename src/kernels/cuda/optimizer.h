@@ -20,13 +20,15 @@ struct OptimizerPiece {
   uint8_t* touched;
 };
 
-/// One block of device memory: what a step of AdamW reads, and what it reports. The host writes the
-/// first part before a replay and reads the second behind it.
+/// One block of device memory: what a step reads, and what it reports. The host writes the first
+/// part before a replay and reads the second behind it.
 struct OptimizerState {
   double lr;
-  double beta1, beta2, eps, weight_decay;
+  double beta1, beta2, eps;  ///< of AdamW
+  double weight_decay;
   double max_grad_norm;  ///< 0: no clipping
   double loss_scale;     ///< divided out of the gradients
+  double momentum;       ///< of SGD
   int64_t step;          ///< taken so far; goes up by one unless the step is skipped
 
   double grad_norm;  ///< before clipping, without the loss scale
@@ -36,17 +38,20 @@ struct OptimizerState {
 struct OptimizerArrays {
   float* parameters = nullptr;
   float* gradients = nullptr;
-  float* m = nullptr;
-  float* v = nullptr;
+  float* m = nullptr;              ///< SGD's momentum; null: it has none
+  float* v = nullptr;              ///< AdamW alone
   void* copy = nullptr;            ///< = the new parameters in `copy_dtype`; null: not wanted
   DType copy_dtype = DType::bf16;  ///< bf16 or f16
 };
 
-size_t adamw_workspace(int64_t pieces);
+size_t optimizer_workspace(int64_t pieces);
 /// Global norm, clipping and kernels/cpu/adamw.h's update of all pieces, in two launches. The norm
 /// is summed in double, in one order. The workspace must be zero before the first use, and is left
 /// fit for the next.
 Status adamw(const OptimizerArrays& arrays, const OptimizerPiece* pieces, int64_t count,
              OptimizerState* state, void* workspace, Stream stream);
+/// The same with kernels/cpu/sgd.h's update.
+Status sgd(const OptimizerArrays& arrays, const OptimizerPiece* pieces, int64_t count,
+           OptimizerState* state, void* workspace, Stream stream);
 
 }  // namespace hone::kernels::cuda
