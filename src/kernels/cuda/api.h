@@ -45,7 +45,6 @@ struct KernelApi {
   decltype(&cuda::activate) activate;
   decltype(&cuda::activation_backward) activation_backward;
   decltype(&cuda::convert) convert;
-  decltype(&cuda::accumulate) accumulate;
   decltype(&cuda::apply_dropout) apply_dropout;
   decltype(&cuda::gather_rows) gather_rows;
   decltype(&cuda::scatter_rows) scatter_rows;

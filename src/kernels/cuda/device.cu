@@ -186,7 +186,6 @@ extern "C" const hone::kernels::cuda::KernelApi* hone_cuda_kernel_api() {
       .activate = activate,
       .activation_backward = activation_backward,
       .convert = convert,
-      .accumulate = accumulate,
       .apply_dropout = apply_dropout,
       .gather_rows = gather_rows,
       .scatter_rows = scatter_rows,

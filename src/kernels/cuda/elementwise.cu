@@ -14,17 +14,6 @@ __global__ void convert_kernel(const From* x, int64_t count, To* y) {
   });
 }
 
-template <bool kAligned, typename T>
-__global__ void accumulate_kernel(const T* x, int64_t count, T* y) {
-  for_chunks<kAligned>(count, [&](int64_t at, int there) {
-    const Chunk a = load_part<kAligned>(x + at, there);
-    Chunk b = load_part<kAligned>(y + at, there);
-#pragma unroll
-    for (int j = 0; j < kChunk; ++j) b.value[j] += a.value[j];
-    store_part<kAligned>(y + at, there, b);
-  });
-}
-
 /// A thread takes a chunk of a row.
 template <bool kAligned, typename T>
 __global__ void dropout_kernel(Dropout dropout, const T* x, int64_t rows, int width, T* y) {
@@ -91,18 +80,6 @@ Status convert(DType from, const void* x, DType to, void* y, int64_t count, Stre
           static_cast<const From*>(x), count, static_cast<To*>(y));
       return launched();
     });
-  });
-}
-
-Status accumulate(DType dtype, const void* x, int64_t count, void* y, Stream stream) {
-  if (count == 0) return nullptr;
-  return by_dtype(dtype, [&](auto* type) {
-    using T = std::remove_pointer_t<decltype(type)>;
-    const auto kernel = aligned16(x) && aligned16(y) ? accumulate_kernel<true, T>
-                                                     : accumulate_kernel<false, T>;
-    kernel<<<stream_blocks(count), kStreamThreads, 0, stream_of(stream)>>>(
-        static_cast<const T*>(x), count, static_cast<T*>(y));
-    return launched();
   });
 }
 

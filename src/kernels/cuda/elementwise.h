@@ -31,8 +31,6 @@ Status activation_backward(const ActivationBackward& args, void* workspace, Stre
 
 /// y = x among f32, bf16 and f16. No overlap.
 Status convert(DType from, const void* x, DType to, void* y, int64_t count, Stream stream);
-/// y += x.
-Status accumulate(DType dtype, const void* x, int64_t count, void* y, Stream stream);
 /// y = dropout(x) over dense [rows, width]; y may be x.
 Status apply_dropout(const Dropout& dropout, DType dtype, const void* x, int64_t rows,
                      int64_t width, void* y, Stream stream);
