@@ -11,6 +11,7 @@ namespace cuda = kernels::cuda;
 
 struct Attention {
   AttentionInputs in;
+  RelativePositions relative;
   Value y;
   std::optional<Value> log_sums;
   std::optional<Value> kept;  ///< bits: what dropout kept
@@ -45,8 +46,15 @@ struct Attention {
             Rows{first + width, kv.width}};
   }
 
+  cuda::RelativePositions distances(const Frame& frame) const {
+    if (!relative.table.present()) return {};
+    return {frame.weight<float>(relative.table), (relative.table.rows + 1) / 2, relative.with_keys,
+            frame.data<const int32_t>(in.q_places)};
+  }
+
   std::vector<Value> reads() const {
     std::vector<Value> values = {in.q, in.kv, in.q_offsets, in.offsets};
+    if (relative.table.present()) values.push_back(in.q_places);
     in.dropout.add_reads(values);
     return values;
   }
@@ -62,6 +70,7 @@ struct Attention {
                 if (op.log_sums) args.log_sums = frame.data<float>(*op.log_sums);
                 args.dropout = dropout_at(frame, op.in.dropout);
                 if (op.kept) args.kept = frame.data<uint32_t>(*op.kept);
+                args.relative = op.distances(frame);
                 frame.gpu().check(frame.gpu().api->attention(
                     op.shape(frame), args, cuda::AttentionKernel::automatic, frame.gpu().stream));
               }};
@@ -86,12 +95,18 @@ struct Attention {
                 args.dq = gq;
                 args.dk = gk;
                 args.dv = gv;
+                args.relative = op.distances(frame);
+                args.ddistances = static_cast<float*>(frame.gradient(op.relative.table));
+                if (args.ddistances && !frame.gpu().touched.empty()) {
+                  args.touched = frame.gpu().touched[static_cast<size_t>(op.relative.table.slot)];
+                }
                 frame.gpu().check(frame.gpu().api->attention_backward(
                     op.shape(frame), args, frame.workspace(), cuda::AttentionKernel::automatic,
                     frame.gpu().stream));
               }};
     step.reads.insert(step.reads.end(), {y, dy, *log_sums});
     if (kept) step.reads.push_back(*kept);
+    step.trains = relative.table.present();
     step.workspace = [op = *this](const Extents& e, int) {
       return cuda::kernel_api().attention_backward_workspace(op.shape(e));
     };
@@ -102,20 +117,17 @@ struct Attention {
 }  // namespace
 
 Value attention(Tape& tape, const AttentionInputs& inputs, const RelativePositions& relative) {
-  if (relative.table.present()) {
-    fail(ErrorKind::unsupported,
-         "position_embedding_type: relative positions have no kernels on a GPU; use --device cpu");
-  }
   Plan& plan = tape.plan();
   const bool fused = inputs.q.id == inputs.kv.id;
   const Value y =
       plan.temporary(inputs.q.dtype, inputs.q.rows, fused ? inputs.q.width / 3 : inputs.q.width);
-  Attention op{inputs, y, {}, {}};
-  const bool backward = tape.needs_gradient(inputs.q) || tape.needs_gradient(inputs.kv);
+  Attention op{inputs, relative, y, {}, {}};
+  const bool backward = tape.needs_gradient(inputs.q) || tape.needs_gradient(inputs.kv) ||
+                        tape.trainable(relative.table);
   if (!tape.training()) op.in.dropout = {};
   if (backward) {
     op.log_sums = plan.temporary(DType::f32, y.rows, inputs.heads);
-    if (op.in.dropout.active()) {
+    if (op.in.dropout.active() && !relative.table.present()) {
       op.kept = plan.temporary([op](const Extents& e) {
         return cuda::kernel_api().attention_kept_words(op.shape(e)) * sizeof(uint32_t);
       });

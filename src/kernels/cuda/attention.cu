@@ -40,7 +40,8 @@ Status attention(const AttentionShape& shape, const AttentionForward& arrays,
                  AttentionKernel kernel, Stream stream) {
   if (const Status status = check(shape)) return status;
   if (shape.q_rows == 0) return nullptr;
-  const bool fits = flash_heads(shape, {arrays.q, arrays.k, arrays.v, {arrays.out, 0}});
+  const bool fits = !arrays.relative.distances &&
+                    flash_heads(shape, {arrays.q, arrays.k, arrays.v, {arrays.out, 0}});
   if (kernel == AttentionKernel::plain || (kernel == AttentionKernel::automatic && !fits)) {
     return attention_plain(shape, arrays, stream);
   }
@@ -74,6 +75,7 @@ Status attention_backward(const AttentionShape& shape, const AttentionBackward& 
   if (shape.q_rows == 0 && shape.k_rows == 0) return nullptr;
   const auto rows = [](const HeadGradients& g) { return HeadRows{g.data, g.stride}; };
   const bool fits =
+      !arrays.relative.distances &&
       flash_heads(shape, {arrays.q, arrays.k, arrays.v, {arrays.out, 0}, {arrays.dout, 0},
                           rows(arrays.dq), rows(arrays.dk), rows(arrays.dv)});
   if (kernel == AttentionKernel::plain || (kernel == AttentionKernel::automatic && !fits)) {

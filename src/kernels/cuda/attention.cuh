@@ -89,6 +89,9 @@ constexpr int64_t kFewKeys = 64;
 Status attention_few(const AttentionShape& shape, const AttentionForward& arrays, Stream stream);
 Status attention_backward_plain(const AttentionShape& shape, const AttentionBackward& arrays,
                                 void* workspace, Stream stream);
+/// ddistances, behind the plain kernels, which left dout . out in `means` [q_rows, heads].
+Status distance_gradients(const AttentionShape& shape, const AttentionBackward& arrays,
+                          const float* means, Stream stream);
 Status attention_backward_flash(const AttentionShape& shape, const AttentionBackward& arrays,
                                 void* workspace, Stream stream);
 /// Sequences of at most kWholeSequence queries and keys, one block each for a head.

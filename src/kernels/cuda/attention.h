@@ -31,12 +31,21 @@ struct HeadGradients {
   int64_t stride = 0;
 };
 
+/// kernels/cpu/attention.h's, in device memory. The plain kernel alone takes them.
+struct RelativePositions {
+  const float* distances = nullptr;      ///< [2 * positions - 1, head_size]; null: none
+  int64_t positions = 0;                 ///< above the longest sequence's last position
+  bool with_keys = false;                ///< relative_key_query
+  const int32_t* q_positions = nullptr;  ///< [q_rows], places in sequence; null: 0, 1, ...
+};
+
 struct AttentionForward {
   HeadRows q, k, v;
   void* out = nullptr;        ///< = [q_rows, heads * head_size], dense
   float* log_sums = nullptr;  ///< = [q_rows, heads]; null: not wanted
   Dropout dropout;            ///< of the probabilities; rows are the queries'
   uint32_t* kept = nullptr;  ///< = what dropout kept, attention_kept_words() long; null: not wanted
+  RelativePositions relative;  ///< with them nothing is kept
 };
 
 /// Bits of the probabilities that a backward pass reads instead of drawing them again, which would
@@ -57,7 +66,12 @@ struct AttentionBackward {
   const float* log_sums = nullptr;
   Dropout dropout;
   const uint32_t* kept = nullptr;  ///< as forward wrote it, where there is dropout
-  HeadGradients dq, dk, dv;        ///< =; overlap nothing; rows behind the last sequence become 0
+  RelativePositions relative;
+  HeadGradients dq, dk, dv;     ///< =; overlap nothing; rows behind the last sequence become 0
+  float* ddistances = nullptr;  ///< +=, of relative.distances; null: frozen
+  /// A byte a row of ddistances: where it is 0, so is the row's gradient, whatever lies there; it
+  /// becomes 1 where the row is written.
+  uint8_t* touched = nullptr;
 };
 
 size_t attention_backward_workspace(const AttentionShape& shape);

@@ -1,89 +1,20 @@
 // Attention of any head size and dtype, plainly, in fp32: a warp a query of one head, lanes over
 // keys for the scores and over channels for the sums. For fp32, and for what the tensor-core
-// kernels do not take.
+// kernels do not take, relative positions above all.
 
-#include "kernels/cuda/attention.cuh"
+#include "kernels/cuda/attention_plain.cuh"
 
 namespace hone::kernels::cuda {
 namespace {
 
-constexpr int kWarps = 4;
-constexpr int kMaxDepth = 256;
-constexpr int kPerLane = kMaxDepth / 32;
-
-/// A warp's vectors in shared memory: what the scores are products with.
-struct Vectors {
-  float first[kMaxDepth];
-  float second[kMaxDepth];
-};
-
-template <typename T>
-__device__ __forceinline__ void load_vector(float* to, const T* from, int depth) {
-  for (int i = static_cast<int>(threadIdx.x % 32); i < depth; i += 32) to[i] = to_float(from[i]);
-}
-
-template <typename T>
-__device__ __forceinline__ float dot(const float* a, const T* b, int depth) {
-  float sum = 0.0f;
-#pragma unroll 8
-  for (int i = 0; i < depth; ++i) sum = fmaf(a[i], to_float(b[i]), sum);
-  return sum;
-}
-
-/// sums += weight * row over the lane's channels.
-template <typename T>
-__device__ __forceinline__ void add_row(float (&sums)[kPerLane], float weight, const T* row,
-                                        int depth) {
-#pragma unroll
-  for (int i = 0; i < kPerLane; ++i) {
-    const int c = static_cast<int>(threadIdx.x % 32) + 32 * i;
-    if (c < depth) sums[i] = fmaf(weight, to_float(row[c]), sums[i]);
-  }
-}
-
-template <typename T>
-__device__ __forceinline__ void store_sums(T* to, const float (&sums)[kPerLane], float factor,
-                                           int depth) {
-#pragma unroll
-  for (int i = 0; i < kPerLane; ++i) {
-    const int c = static_cast<int>(threadIdx.x % 32) + 32 * i;
-    if (c < depth) to[c] = from_float<T>(sums[i] * factor);
-  }
-}
-
-/// A key's factor: 0 or 1 / (1 - p).
-__device__ __forceinline__ float keep_factor(const Dropper& drop, const DropShare& share,
-                                             int64_t row, int head, int key) {
-  if (!drop.active) return 1.0f;
-  const uint32_t kept = draw_kept(share, drop.key, static_cast<uint64_t>(drop.samples[row]),
-                                  static_cast<uint32_t>(drop.positions[row]), head, key / 32);
-  return kept >> kept_bit(key % 32) & 1u ? drop.scale : 0.0f;
-}
-
-template <typename T>
-struct Head {
-  int depth, head;
-  int64_t at;
-  __device__ __forceinline__ Head(const AttentionShape& shape)
-      : depth(static_cast<int>(shape.head_size)),
-        head(static_cast<int>(blockIdx.y)),
-        at(int64_t{blockIdx.y} * shape.head_size) {}
-  __device__ __forceinline__ const T* row(const HeadRows& rows, int64_t i) const {
-    return static_cast<const T*>(rows.data) + i * rows.stride + at;
-  }
-  __device__ __forceinline__ T* row(const HeadGradients& rows, int64_t i) const {
-    return static_cast<T*>(rows.data) + i * rows.stride + at;
-  }
-};
-
-template <typename T>
-__global__ void __launch_bounds__(kWarps * 32)
+template <bool kRelative, typename T>
+__global__ void __launch_bounds__(kPlainWarps * 32)
     plain_kernel(AttentionShape shape, AttentionForward a, DropShare share) {
-  __shared__ Vectors shared[kWarps];
+  __shared__ Vectors shared[kPlainWarps];
   const Head<T> h(shape);
   const Span span(shape, blockIdx.z);
   const int warp = static_cast<int>(threadIdx.x / 32), lane = static_cast<int>(threadIdx.x % 32);
-  const int index = static_cast<int>(blockIdx.x) * kWarps + warp;
+  const int index = static_cast<int>(blockIdx.x) * kPlainWarps + warp;
   const int64_t width = shape.heads * shape.head_size;
   T* out = static_cast<T*>(a.out) + span.q_first * width + h.at;
   if (blockIdx.z == shape.sequences) {
@@ -97,11 +28,19 @@ __global__ void __launch_bounds__(kWarps * 32)
   float* q = shared[warp].first;
   load_vector(q, h.row(a.q, row), h.depth);
   __syncwarp();
+  const float keys_too = a.relative.with_keys ? 1.0f : 0.0f;
+  const float* e = nullptr;
+  if (kRelative) {
+    e = first_distance(a.relative, place_of(a.relative, span.q_first, index), h.depth);
+  }
   float largest = -INFINITY, total = 0.0f, sums[kPerLane] = {};
   for (int base = 0; base < span.keys; base += 32) {
     const int j = base + lane;
     float score = -INFINITY;
-    if (j < span.keys) score = shape.scale * dot(q, h.row(a.k, span.k_first + j), h.depth);
+    if (j < span.keys) {
+      score = shape.scale * score_of<kRelative>(q, h.row(a.k, span.k_first + j), e - j * h.depth,
+                                                1.0f, keys_too, h.depth);
+    }
     float now = score;
 #pragma unroll
     for (int offset = 16; offset > 0; offset /= 2) {
@@ -128,14 +67,14 @@ __global__ void __launch_bounds__(kWarps * 32)
 }
 
 /// dq, and dout . out to the workspace.
-template <typename T>
-__global__ void __launch_bounds__(kWarps * 32)
+template <bool kRelative, typename T>
+__global__ void __launch_bounds__(kPlainWarps * 32)
     plain_query_kernel(AttentionShape shape, AttentionBackward a, DropShare share, float* means) {
-  __shared__ Vectors shared[kWarps];
+  __shared__ Vectors shared[kPlainWarps];
   const Head<T> h(shape);
   const Span span(shape, blockIdx.z);
   const int warp = static_cast<int>(threadIdx.x / 32), lane = static_cast<int>(threadIdx.x % 32);
-  const int index = static_cast<int>(blockIdx.x) * kWarps + warp;
+  const int index = static_cast<int>(blockIdx.x) * kPlainWarps + warp;
   const int64_t width = shape.heads * shape.head_size;
   if (blockIdx.z == shape.sequences) {
     zero_head_rows(h.row(a.dq, span.q_first), a.dq.stride, span.queries, h.depth,
@@ -155,33 +94,42 @@ __global__ void __launch_bounds__(kWarps * 32)
   mean = warp_sum(mean);
   if (lane == 0) means[row * shape.heads + h.head] = mean;
   const float log_sum = a.log_sums[row * shape.heads + h.head];
+  const float keys_too = a.relative.with_keys ? 1.0f : 0.0f;
+  const float* e = nullptr;
+  if (kRelative) {
+    e = first_distance(a.relative, place_of(a.relative, span.q_first, index), h.depth);
+  }
   float sums[kPerLane] = {};
   for (int base = 0; base < span.keys; base += 32) {
     const int j = base + lane;
     float ds = 0.0f;
     if (j < span.keys) {
-      const float score = shape.scale * dot(mine.first, h.row(a.k, span.k_first + j), h.depth);
+      const float score =
+          shape.scale * score_of<kRelative>(mine.first, h.row(a.k, span.k_first + j),
+                                            e - j * h.depth, 1.0f, keys_too, h.depth);
       const float dp = dot(mine.second, h.row(a.v, span.k_first + j), h.depth);
       ds = expf(score - log_sum) * (dp * keep_factor(drop, share, row, h.head, j) - mean);
     }
     const int there = span.keys - base < 32 ? span.keys - base : 32;
     for (int i = 0; i < there; ++i) {
-      add_row(sums, __shfl_sync(0xffffffffu, ds, i), h.row(a.k, span.k_first + base + i), h.depth);
+      const float each = __shfl_sync(0xffffffffu, ds, i);
+      add_row(sums, each, h.row(a.k, span.k_first + base + i), h.depth);
+      if (kRelative) add_row(sums, each, e - (base + i) * h.depth, h.depth);
     }
   }
   store_sums(h.row(a.dq, row), sums, shape.scale, h.depth);
 }
 
 /// dk and dv: a warp a key, lanes over queries.
-template <typename T>
-__global__ void __launch_bounds__(kWarps * 32)
+template <bool kRelative, typename T>
+__global__ void __launch_bounds__(kPlainWarps * 32)
     plain_key_kernel(AttentionShape shape, AttentionBackward a, DropShare share,
                      const float* means) {
-  __shared__ Vectors shared[kWarps];
+  __shared__ Vectors shared[kPlainWarps];
   const Head<T> h(shape);
   const Span span(shape, blockIdx.z);
   const int warp = static_cast<int>(threadIdx.x / 32), lane = static_cast<int>(threadIdx.x % 32);
-  const int index = static_cast<int>(blockIdx.x) * kWarps + warp;
+  const int index = static_cast<int>(blockIdx.x) * kPlainWarps + warp;
   const int64_t width = shape.heads * shape.head_size;
   if (blockIdx.z == shape.sequences) {
     const int part = static_cast<int>(blockIdx.x), parts = static_cast<int>(gridDim.x);
@@ -197,6 +145,13 @@ __global__ void __launch_bounds__(kWarps * 32)
   load_vector(mine.second, h.row(a.v, row), h.depth);
   __syncwarp();
   const HeadRows dout = {a.dout, width};
+  const float keys_too = a.relative.with_keys ? 1.0f : 0.0f;
+  // Places of queries need not follow one another.
+  const auto distance_from = [&](int query) -> const float* {
+    if (!kRelative) return nullptr;
+    return first_distance(a.relative, place_of(a.relative, span.q_first, query), h.depth) -
+           index * h.depth;
+  };
   float dk[kPerLane] = {}, dv[kPerLane] = {};
   for (int base = 0; base < span.queries; base += 32) {
     const int i = base + lane;
@@ -204,7 +159,9 @@ __global__ void __launch_bounds__(kWarps * 32)
     if (i < span.queries) {
       const int64_t query = span.q_first + i;
       const int64_t fact = query * shape.heads + h.head;
-      const float score = shape.scale * dot(mine.first, h.row(a.q, query), h.depth);
+      const float score =
+          shape.scale * score_of<kRelative>(mine.first, h.row(a.q, query), distance_from(i),
+                                            keys_too, 1.0f, h.depth);
       const float dp = dot(mine.second, h.row(dout, query), h.depth);
       const float factor = keep_factor(drop, share, query, h.head, index);
       p = expf(score - a.log_sums[fact]);
@@ -214,7 +171,11 @@ __global__ void __launch_bounds__(kWarps * 32)
     const int there = span.queries - base < 32 ? span.queries - base : 32;
     for (int j = 0; j < there; ++j) {
       const int64_t query = span.q_first + base + j;
-      add_row(dk, __shfl_sync(0xffffffffu, ds, j), h.row(a.q, query), h.depth);
+      const float each = __shfl_sync(0xffffffffu, ds, j);
+      add_row(dk, each, h.row(a.q, query), h.depth);
+      if (kRelative && a.relative.with_keys) {
+        add_row(dk, each, distance_from(base + j), h.depth);
+      }
       add_row(dv, __shfl_sync(0xffffffffu, p, j), h.row(dout, query), h.depth);
     }
   }
@@ -223,7 +184,7 @@ __global__ void __launch_bounds__(kWarps * 32)
 }
 
 dim3 grid_of(const AttentionShape& shape, int64_t longest) {
-  const int64_t blocks = ceil_div(longest, kWarps);
+  const int64_t blocks = ceil_div(longest, kPlainWarps);
   return dim3(static_cast<unsigned>(blocks > 0 ? blocks : 1), static_cast<unsigned>(shape.heads),
               static_cast<unsigned>(shape.sequences + 1));
 }
@@ -233,7 +194,8 @@ dim3 grid_of(const AttentionShape& shape, int64_t longest) {
 Status attention_plain(const AttentionShape& shape, const AttentionForward& arrays, Stream stream) {
   return by_dtype(shape.dtype, [&](auto* type) {
     using T = std::remove_pointer_t<decltype(type)>;
-    plain_kernel<T><<<grid_of(shape, shape.longest_q), kWarps * 32, 0, stream_of(stream)>>>(
+    const auto kernel = arrays.relative.distances ? plain_kernel<true, T> : plain_kernel<false, T>;
+    kernel<<<grid_of(shape, shape.longest_q), kPlainWarps * 32, 0, stream_of(stream)>>>(
         shape, arrays, drop_share(arrays.dropout.p));
     return launched();
   });
@@ -242,15 +204,21 @@ Status attention_plain(const AttentionShape& shape, const AttentionForward& arra
 Status attention_backward_plain(const AttentionShape& shape, const AttentionBackward& arrays,
                                 void* workspace, Stream stream) {
   auto* means = static_cast<float*>(workspace);
-  return by_dtype(shape.dtype, [&](auto* type) {
+  const bool relative = arrays.relative.distances != nullptr;
+  const Status status = by_dtype(shape.dtype, [&](auto* type) {
     using T = std::remove_pointer_t<decltype(type)>;
-    plain_query_kernel<T><<<grid_of(shape, shape.longest_q), kWarps * 32, 0, stream_of(stream)>>>(
-        shape, arrays, drop_share(arrays.dropout.p), means);
-    if (const Status status = launched()) return status;
-    plain_key_kernel<T><<<grid_of(shape, shape.longest_k), kWarps * 32, 0, stream_of(stream)>>>(
-        shape, arrays, drop_share(arrays.dropout.p), means);
+    const DropShare share = drop_share(arrays.dropout.p);
+    const auto queries = relative ? plain_query_kernel<true, T> : plain_query_kernel<false, T>;
+    queries<<<grid_of(shape, shape.longest_q), kPlainWarps * 32, 0, stream_of(stream)>>>(
+        shape, arrays, share, means);
+    if (const Status failed = launched()) return failed;
+    const auto keys = relative ? plain_key_kernel<true, T> : plain_key_kernel<false, T>;
+    keys<<<grid_of(shape, shape.longest_k), kPlainWarps * 32, 0, stream_of(stream)>>>(
+        shape, arrays, share, means);
     return launched();
   });
+  if (status || !relative || !arrays.ddistances) return status;
+  return distance_gradients(shape, arrays, means, stream);
 }
 
 }  // namespace hone::kernels::cuda

@@ -13,7 +13,9 @@ struct Case {
   std::vector<int32_t> q_lengths = {};  ///< empty: the same as k_lengths
   float p = 0.0f;
   float spread = 1.0f;
+  bool relative = false, with_keys = false;
 };
+constexpr int64_t kPositions = 400;  // of relative ones
 
 std::vector<int32_t> offsets_of(const std::vector<int32_t>& lengths) {
   std::vector<int32_t> offsets{0};
@@ -94,7 +96,13 @@ struct Layer {
         gpu_out(stream_, dtype, q_rows * width),
         gpu_dq(stream_, dtype, q_rows * width),
         gpu_dkv(stream_, dtype, k_rows * 2 * width),
-        gpu_sums(stream_, DType::f32, q_rows * heads) {
+        gpu_sums(stream_, DType::f32, q_rows * heads),
+        distances(random_floats((2 * kPositions - 1) * depth, 4, DType::f32)),
+        gpu_distances(stream_, DType::f32, distances),
+        gpu_ddistances(stream_, DType::f32, std::vector<float>(distances.size(), 0.5f)),
+        gpu_touched(stream_, std::vector<uint8_t>(2 * kPositions - 1, 1)),
+        gpu_places(stream_, places(q_offsets)) {
+    if (c.relative) relative = {gpu_distances.floats(), kPositions, c.with_keys, gpu_places.data()};
     shape = {.q_offsets = gpu_q_offsets.data(),
              .k_offsets = gpu_k_offsets.data(),
              .sequences = int64_t(k_offsets.size()) - 1,
@@ -110,8 +118,19 @@ struct Layer {
     stream.fill(kept.data(), 0xff, kept.size());
   }
 
+  /// Of the queries in their sequences; the tail's are never read.
+  static std::vector<int32_t> places(const std::vector<int32_t>& offsets) {
+    std::vector<int32_t> out;
+    for (size_t s = 0; s + 1 < offsets.size(); ++s) {
+      for (int32_t i = 0; i < offsets[s + 1] - offsets[s]; ++i) out.push_back(i);
+    }
+    out.insert(out.end(), kTail, -1000000);
+    return out;
+  }
+
   Status forward(AttentionKernel kernel) {
     AttentionForward args;
+    args.relative = relative;
     args.q = {gpu_q.data(), width};
     args.k = {gpu_kv.data(), 2 * width};
     args.v = {gpu_kv.at(width), 2 * width};
@@ -123,6 +142,9 @@ struct Layer {
   }
   Status backward(AttentionKernel kernel) {
     AttentionBackward args;
+    args.relative = relative;
+    args.ddistances = gpu_ddistances.floats();
+    args.touched = gpu_touched.data();
     args.q = {gpu_q.data(), width};
     args.k = {gpu_kv.data(), 2 * width};
     args.v = {gpu_kv.at(width), 2 * width};
@@ -148,6 +170,11 @@ struct Layer {
   DropoutRows with;
   DeviceVector<int32_t> gpu_q_offsets, gpu_k_offsets;
   DeviceArray gpu_q, gpu_kv, gpu_dout, gpu_out, gpu_dq, gpu_dkv, gpu_sums;
+  std::vector<float> distances;
+  DeviceArray gpu_distances, gpu_ddistances;
+  DeviceVector<uint8_t> gpu_touched;
+  DeviceVector<int32_t> gpu_places;
+  RelativePositions relative;
   CudaBuffer workspace, kept;
   AttentionShape shape;
 };
@@ -161,13 +188,17 @@ struct Reference {
         out(q.size(), 0.0),
         dq(q.size(), 0.0),
         dkv(kv.size(), 0.0),
-        sums(size_t(l.q_rows * l.heads), 0.0) {
+        sums(size_t(l.q_rows * l.heads), 0.0),
+        distances(widened(l.distances)),
+        ddistances(distances.size(), 0.5) {
     ThreadPool pool(1);
+    kernels::RelativePositionsOf<double> relative;
+    if (l.relative.distances) relative = {distances.data(), kPositions, l.relative.with_keys};
     const kernels::AttentionShape shape{
         l.q_offsets.data(), l.k_offsets.data(), l.shape.sequences, l.heads, l.depth, l.shape.scale};
     const kernels::HeadRows<double> keys{kv.data(), 2 * l.width};
     const kernels::HeadRows<double> values{kv.data() + l.width, 2 * l.width};
-    kernels::attention(shape, kernels::HeadRows<double>{q.data(), l.width}, keys, values, {},
+    kernels::attention(shape, kernels::HeadRows<double>{q.data(), l.width}, keys, values, relative,
                        out.data(), sums.data(), pool, l.with.cpu);
     kernels::attention_backward(
         shape,
@@ -177,13 +208,15 @@ struct Reference {
                                            .out = out.data(),
                                            .dout = dout.data(),
                                            .log_sums = sums.data(),
+                                           .relative = relative,
                                            .dropout = l.with.cpu,
                                            .dq = {dq.data(), l.width},
                                            .dk = {dkv.data(), 2 * l.width},
-                                           .dv = {dkv.data() + l.width, 2 * l.width}},
+                                           .dv = {dkv.data() + l.width, 2 * l.width},
+                                           .ddistances = ddistances.data()},
         nullptr, pool);
   }
-  std::vector<double> q, kv, dout, out, dq, dkv, sums;
+  std::vector<double> q, kv, dout, out, dq, dkv, sums, distances, ddistances;
 };
 
 class CudaAttention : public GpuTest {
@@ -230,6 +263,46 @@ TEST_F(CudaAttention, Values) {
         expect_values(layer, ref, Kernel::flash, Kernel::whole_sequence, c.spread);
       } else {
         EXPECT_NE(layer.backward(Kernel::whole_sequence), nullptr);
+      }
+    }
+  }
+}
+
+TEST_F(CudaAttention, RelativePositions) {
+  const std::vector<Case> shapes = {
+      {{1}, 1, 1},
+      {{2, 7, 1}, 3, 8},
+      {{31, 0, 33, 3}, 2, 32, {}, 0.1f},
+      {{63, 64, 65, 399}, 2, 64, {}, 0.1f},
+      {{100, 65}, 1, 256},
+      {{40, 300, 7, 0}, 2, 64, {1, 1, 1, 0}, 0.1f},
+      {{40, 300, 7, 0}, 2, 33, {3, 140, 0, 2}},
+      {{}, 2, 64},
+  };
+  for (const DType dtype : kDTypes) {
+    for (Case c : shapes) {
+      c.relative = true;
+      for (const bool with_keys : {false, true}) {
+        c.with_keys = with_keys;
+        SCOPED_TRACE(name(c, dtype) + (with_keys ? " with keys" : ""));
+        Layer layer(stream(), c, dtype);
+        const Reference ref(layer);
+        expect_values(layer, ref, AttentionKernel::automatic, AttentionKernel::automatic, 2);
+        // Of rounded outputs, as the others.
+        expect_near(layer.gpu_ddistances.get(), ref.ddistances, DType::f32,
+                    dtype == DType::f32 ? 2e-5 : 2e-2);
+        // Rows that are not marked hold nothing yet: 0.5 is not added to.
+        layer.gpu_touched.set(std::vector<uint8_t>(2 * kPositions - 1));
+        layer.gpu_ddistances.set(std::vector<float>(ref.ddistances.size(), 0.5f));
+        check(layer.backward(AttentionKernel::automatic));
+        const auto got = layer.gpu_ddistances.get();
+        const auto touched = layer.gpu_touched.get();
+        std::vector<double> expected(ref.ddistances);
+        for (size_t i = 0; i < expected.size(); ++i) {
+          if (touched[i / size_t(layer.depth)]) expected[i] -= 0.5;
+        }
+        expect_near(got, expected, DType::f32, dtype == DType::f32 ? 2e-5 : 2e-2);
+        EXPECT_NE(layer.forward(AttentionKernel::flash), nullptr);
       }
     }
   }
