@@ -51,8 +51,7 @@ cuda: setup ## build the CUDA plugin with everything else into build-cuda (needs
 test-gpu: ## the tests that need a GPU, from what is built; nothing is fetched
 	@$(GPU_BUILD)/device_test --gtest_filter='Cuda*'
 	@$(GPU_BUILD)/kernels_cuda_test
-	@$(GPU_BUILD)/models_test --gtest_filter='*Gpu*'
-	@$(GPU_BUILD)/train_test --gtest_filter='*Gpu*'
+	@for suite in ops models train infer; do $(GPU_BUILD)/$${suite}_test --gtest_filter='*Gpu*'; done
 
 cuda-check: setup ## compile all CUDA code for one architecture (needs nvcc, not a GPU)
 	@test -e .cache/cublas || test -e /usr/local/cuda/include/cublasLt.h || tools/cublas-headers

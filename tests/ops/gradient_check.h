@@ -1,12 +1,13 @@
 #pragma once
 
 #include <algorithm>
-#include <functional>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
-#include "autograd/tape.h"
+#include "kernels/cpu/gemm.h"
+#include "ops/gradient_case.h"
 #include "ops/op_case.h"
 #include "plan/execution.h"
 
@@ -14,42 +15,25 @@
 /// through the op's own code.
 namespace hone::ops {
 
-/// An array the op reads; its gradient is checked unless it is an index.
-struct CheckedInput {
-  Axis rows;
-  int64_t width;
-  std::vector<double> values = {};
-  std::vector<int32_t> indices = {};  ///< an int32 array instead
-};
-
-/// A weight slot in its stored layout.
-struct CheckedWeight {
-  int64_t rows;
-  int64_t width;
-  std::vector<double> values;
-};
-
-struct GradientCase {
-  std::string name;
-  Extents extents;
-  std::vector<CheckedInput> inputs;
-  std::vector<CheckedWeight> weights;
-  /// Records the op and gives its output.
-  std::function<Value(Tape&, const std::vector<Value>&, const std::vector<Weight>&)> record;
-  std::vector<size_t> frozen = {};  ///< weights without a gradient
-};
-
+/// Normal, of as many bits as fp32 has.
 inline std::vector<double> draw(int64_t count, unsigned seed) {
   std::mt19937 random(seed);
-  std::normal_distribution<double> normal(0, 1);
+  std::normal_distribution<float> normal(0, 1);
   std::vector<double> out(static_cast<size_t>(count));
   for (double& value : out) value = normal(random);
   return out;
 }
 
+/// What a case gives for its arrays: its output, and the gradients of output . seed.
+struct OpResult {
+  std::vector<double> output;
+  std::vector<std::vector<double>> inputs;   ///< empty of indices
+  std::vector<std::vector<double>> weights;  ///< row by row; empty of frozen ones
+};
+
 class GradientCheck {
  public:
-  explicit GradientCheck(const GradientCase& c) : case_(c), tape_(plan_, trainable(c)) {
+  explicit GradientCheck(const GradientCase& c) : case_(c), tape_(plan_, c.trainable()) {
     for (const CheckedInput& input : case_.inputs) {
       const bool index = !input.indices.empty();
       inputs_.push_back(plan_.input(index ? DType::i32 : DType::f64, input.rows, input.width));
@@ -58,9 +42,11 @@ class GradientCheck {
     for (const CheckedWeight& weight : case_.weights) {
       weights_.push_back(
           {static_cast<int32_t>(weights_.size()), DType::f64, weight.rows, weight.width});
-      gradients_.emplace_back(weight.values.size() * sizeof(double));
+      places_.push_back(places_of(weight));
+      gradients_.emplace_back(bytes_of(weight));
+      arrays_.emplace_back(bytes_of(weight));
     }
-    output_ = case_.record(tape_, inputs_, weights_);
+    output_ = case_.record(tape_, inputs_, weights_, {isa_, DType::f64});
     seed_ = plan_.input(DType::f64, output_.rows, output_.width);
     plan_.keep(output_);
     tape_.set_gradient(output_, seed_);
@@ -71,54 +57,79 @@ class GradientCheck {
     seed_values_ = draw(case_.extents[output_.rows] * output_.width, 99);
   }
 
+  const std::vector<double>& seed() const { return seed_values_; }
+  void set_seed(std::vector<double> values) { seed_values_ = std::move(values); }
+
+  OpResult result() {
+    forward();
+    OpResult out;
+    const auto* y = execution_->output<double>(output_);
+    out.output.assign(y, y + seed_values_.size());
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      out.inputs.emplace_back();
+      const auto gradient = tape_.gradient(inputs_[i]);
+      if (!gradient) continue;
+      const auto* data = execution_->output<double>(*gradient);
+      out.inputs.back().assign(data, data + case_.inputs[i].values.size());
+    }
+    for (size_t i = 0; i < weights_.size(); ++i) {
+      out.weights.emplace_back();
+      if (!case_.trainable()[i]) continue;
+      for (const size_t place : places_[i]) {
+        out.weights.back().push_back(gradients_[i].as<double>()[place]);
+      }
+    }
+    return out;
+  }
+
   /// Every checked array's gradient at up to `samples` places.
   void run(int samples = 24) {
-    std::vector<std::vector<double>> input_gradients;
-    forward();
-    for (size_t i = 0; i < inputs_.size(); ++i) {
-      const auto gradient = tape_.gradient(inputs_[i]);
-      std::vector<double> values;
-      if (gradient) {
-        const auto* data = execution_->output<double>(*gradient);
-        values.assign(data, data + case_.inputs[i].values.size());
-      }
-      input_gradients.push_back(std::move(values));
-    }
-    std::vector<std::vector<double>> weight_gradients;
-    for (size_t i = 0; i < weights_.size(); ++i) {
-      const auto* data = gradients_[i].as<double>();
-      weight_gradients.emplace_back(data, data + case_.weights[i].values.size());
-    }
+    const OpResult found = result();
     for (size_t i = 0; i < inputs_.size(); ++i) {
       if (!case_.inputs[i].indices.empty() || case_.inputs[i].values.empty()) continue;
-      ASSERT_FALSE(input_gradients[i].empty()) << case_.name << ": input " << i;
-      compare(case_.inputs[i].values, input_gradients[i], samples, "input " + std::to_string(i));
+      ASSERT_FALSE(found.inputs[i].empty()) << case_.name << ": input " << i;
+      compare(case_.inputs[i].values, found.inputs[i], samples, "input " + std::to_string(i));
     }
     for (size_t i = 0; i < weights_.size(); ++i) {
-      if (!trainable(case_)[i]) continue;
-      compare(case_.weights[i].values, weight_gradients[i], samples, "weight " + std::to_string(i));
+      if (!case_.trainable()[i]) continue;
+      compare(case_.weights[i].values, found.weights[i], samples, "weight " + std::to_string(i));
     }
   }
 
  private:
-  static std::vector<bool> trainable(const GradientCase& c) {
-    std::vector<bool> out(c.weights.size(), true);
-    for (const size_t slot : c.frozen) out[slot] = false;
-    return out;
+  size_t bytes_of(const CheckedWeight& weight) const {
+    return weight.matrix ? kernels::packed_bytes(isa_, DType::f64, weight.rows, weight.width)
+                         : weight.values.size() * sizeof(double);
+  }
+  /// Where each element lies: found by packing their numbers.
+  std::vector<size_t> places_of(const CheckedWeight& weight) const {
+    std::vector<size_t> places(weight.values.size());
+    for (size_t i = 0; i < places.size(); ++i) places[i] = i;
+    if (!weight.matrix) return places;
+    std::vector<float> numbers(places.begin(), places.end());
+    for (float& number : numbers) ++number;  // 0 is padding
+    Buffer packed(bytes_of(weight));
+    kernels::pack_rows(isa_, DType::f64, numbers.data(), 0, weight.rows, weight.rows, weight.width,
+                       packed.data());
+    for (size_t i = 0; i < packed.size() / sizeof(double); ++i) {
+      const auto number = static_cast<size_t>(packed.as<double>()[i]);
+      if (number > 0) places[number - 1] = i;
+    }
+    return places;
   }
 
   /// The scalar whose gradient is seeded: output . seed. Fills gradients as well.
   double forward() {
     std::vector<const void*> weights;
-    std::vector<Buffer> aligned;  // packed weights are read with aligned loads
     std::vector<void*> gradients;
     for (size_t i = 0; i < weights_.size(); ++i) {
-      const auto& values = case_.weights[i].values;
-      aligned.emplace_back(values.size() * sizeof(double));
-      std::copy(values.begin(), values.end(), aligned.back().as<double>());
-      weights.push_back(aligned.back().data());
-      std::fill_n(gradients_[i].as<double>(), values.size(), 0.0);
-      gradients.push_back(trainable(case_)[i] ? gradients_[i].data() : nullptr);
+      std::fill_n(arrays_[i].as<double>(), arrays_[i].size() / sizeof(double), 0.0);
+      for (size_t k = 0; k < places_[i].size(); ++k) {
+        arrays_[i].as<double>()[places_[i][k]] = case_.weights[i].values[k];
+      }
+      weights.push_back(arrays_[i].data());
+      std::fill_n(gradients_[i].as<double>(), gradients_[i].size() / sizeof(double), 0.0);
+      gradients.push_back(case_.trainable()[i] ? gradients_[i].data() : nullptr);
     }
     execution_ = std::make_unique<Execution>(plan_, weights, gradients, pool_);
     execution_->resize(case_.extents);
@@ -156,15 +167,18 @@ class GradientCheck {
   }
 
   GradientCase case_;
+  Isa isa_ = chosen_isa();
   Plan plan_;
   Tape tape_;
   ThreadPool pool_{2};
   std::vector<Value> inputs_;
   std::vector<Weight> weights_;
+  std::vector<std::vector<size_t>> places_;  ///< of a weight's elements in its array
   Value output_;
   Value seed_;
   std::vector<double> seed_values_;
   std::vector<Buffer> gradients_;
+  std::vector<Buffer> arrays_;
   std::unique_ptr<Execution> execution_;
 };
 
