@@ -42,10 +42,11 @@ struct Family {
     folder.config.embedding_dropout = folder.config.head_dropout = p;
     folder.config.layer_dropout = {p, p, p};
   }
-  void load(Isa isa) {
+  /// What the folder lacks, such as the exits of another config, is drawn by `head_seed`.
+  void load(Isa isa, std::optional<uint64_t> head_seed = {}) {
     ThreadPool pool(1);
     encoder = std::make_unique<models::Encoder>(folder.config, DType::f32, isa, true);
-    models::load_weights(*encoder, *io::Weights::open(folder.path), pool);
+    models::load_weights(*encoder, *io::Weights::open(folder.path), pool, {.head_seed = head_seed});
   }
   nn::Parameters& parameters() { return encoder->parameters(); }
   std::vector<bool> all() const {

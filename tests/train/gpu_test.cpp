@@ -1,26 +1,27 @@
 // Training on a GPU against training on the processor, and against itself.
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <tuple>
 
-#include "device/cuda.h"
+#include "io/scratch.h"
+#include "models/init.h"
+#include "models/save.h"
 #include "optim/gpu_optimizer.h"
 #include "plan/gpu_runner.h"
-#include "train/family_fixture.h"
+#include "train/adapter_fixture.h"
+#include "train/gpu_fixture.h"
 
 namespace hone::train {
 namespace {
-
-struct Outcome {
-  std::vector<double> losses;
-  std::vector<double> norms;
-  std::vector<float> weights;
-};
 
 struct Setting {
   models::TrainingOptions options = {};
   float dropout = 0;
   bool halves = false;  ///< each batch in two, whose gradients are added up
+  models::ExitMethod exits = models::ExitMethod::none;
+  models::PositionKind positions = models::PositionKind::absolute;  ///< others: random weights
+  /// Rate and momentum of SGD, in place of the golden's AdamW.
+  std::optional<std::pair<double, double>> sgd = {};
 };
 
 models::Batch part_of(const models::Batch& batch, int64_t first, int64_t end) {
@@ -40,14 +41,41 @@ Labels part_of(const Labels& labels, int64_t first, int64_t end, int64_t all) {
   return part;
 }
 
+/// All, or of DeeBERT the exits alone.
+std::vector<bool> trained_slots(const Family& family) {
+  std::vector<bool> slots = family.all();
+  if (family.folder.config.exits.method != models::ExitMethod::deebert) return slots;
+  for (const nn::Parameter& parameter : family.encoder->parameters().list()) {
+    slots[static_cast<size_t>(parameter.weight.slot)] =
+        models::is_exit_weight(parameter.tensors.front());
+  }
+  return slots;
+}
+
 Outcome train_family(const std::string& name, Isa isa, const Setting& setting, size_t most = 20) {
   ThreadPool pool(2);
   Family family(name);
   family.drop(setting.dropout);
-  family.load(isa);
+  family.folder.config.exits.method = setting.exits;
+  family.load(isa, 3);
+  if (setting.positions != models::PositionKind::absolute) {
+    family.folder.config.position_kind = setting.positions;
+    const auto& config = family.folder.config;
+    models::Encoder made(config, DType::f32, chosen_isa(), true);
+    models::init_random(made, 3, 0.3f, pool);
+    const io::Scratch folder;
+    models::save_weights(made, folder.path());
+    family.encoder = std::make_unique<models::Encoder>(config, DType::f32, isa, true);
+    models::load_weights(*family.encoder, *io::Weights::open(folder.path()), pool);
+  }
   const Json& golden = family.history;
-  optim::Optimizer optimizer(family.parameters(), family.all(),
-                             {.eps = golden.at("epsilon"), .weight_decay = golden.at("decay")});
+  optim::OptimizerOptions options{.eps = golden.at("epsilon"), .weight_decay = golden.at("decay")};
+  double rate = golden.at("rate");
+  if (setting.sgd) {
+    options.kind = optim::OptimizerKind::sgd;
+    std::tie(rate, options.momentum) = *setting.sgd;
+  }
+  optim::Optimizer optimizer(family.parameters(), trained_slots(family), options);
   Stepper stepper(*family.encoder, family.loss(), optimizer, pool, setting.options);
   Outcome outcome;
   for (size_t number = 0; number < std::min(most, family.steps()); ++number) {
@@ -64,7 +92,7 @@ Outcome train_family(const std::string& name, Isa isa, const Setting& setting, s
       loss = stepper.accumulate(batch.sequences, batch.labels, batch.state);
     }
     outcome.losses.push_back(loss);
-    outcome.norms.push_back(optimizer.step(golden.at("rate"), pool).grad_norm);
+    outcome.norms.push_back(optimizer.step(rate, pool).grad_norm);
   }
   nn::Parameters& parameters = family.parameters();
   parameters.refresh_host();
@@ -77,22 +105,7 @@ Outcome train_family(const std::string& name, Isa isa, const Setting& setting, s
   return outcome;
 }
 
-void expect_near(const Outcome& gpu, const Outcome& cpu, double tolerance) {
-  ASSERT_EQ(gpu.losses.size(), cpu.losses.size());
-  for (size_t i = 0; i < cpu.losses.size(); ++i) {
-    SCOPED_TRACE(i);
-    ASSERT_NEAR(gpu.losses[i], cpu.losses[i], tolerance * std::max(1., std::abs(cpu.losses[i])));
-    ASSERT_NEAR(gpu.norms[i], cpu.norms[i], 10 * tolerance * std::max(1., cpu.norms[i]));
-  }
-}
-
-class GpuTraining : public testing::TestWithParam<const char*> {
- protected:
-  void SetUp() override {
-    if (!cuda_info().missing.empty()) GTEST_SKIP() << "no GPU: " << cuda_info().missing;
-    use_cuda_device(0);
-  }
-};
+class GpuTraining : public OnGpu<const char*> {};
 
 TEST_P(GpuTraining, FollowsTheProcessorForTwentySteps) {
   for (const float dropout : {0.f, 0.1f}) {
@@ -113,6 +126,18 @@ TEST_P(GpuTraining, FollowsInHalfPrecision) {
 TEST_P(GpuTraining, AddsUpGradientsOfBatches) {
   expect_near(train_family(GetParam(), Isa::gpu, {.halves = true}),
               train_family(GetParam(), chosen_isa(), {.halves = true}), 1e-4);
+}
+
+TEST_P(GpuTraining, FollowsWithSgd) {
+  std::vector<std::vector<double>> losses;
+  for (const double momentum : {0., 0.9}) {
+    SCOPED_TRACE(momentum);
+    const Setting setting{.dropout = 0.1f, .sgd = std::pair(0.02, momentum)};
+    const Outcome gpu = train_family(GetParam(), Isa::gpu, setting);
+    expect_near(gpu, train_family(GetParam(), chosen_isa(), setting), 1e-4);
+    losses.push_back(gpu.losses);
+  }
+  EXPECT_NE(losses[0], losses[1]);
 }
 
 TEST_P(GpuTraining, TwoRunsAreBitEqual) {
@@ -150,6 +175,92 @@ TEST_P(GpuTraining, ReplayEqualsTheFirstRun) {
   EXPECT_EQ(counts.eager, 1);
   EXPECT_EQ(counts.replays, 3);
 }
+
+TEST(GpuRelativePositions, FollowTheProcessorForTwentySteps) {
+  if (!cuda_info().missing.empty()) GTEST_SKIP() << "no GPU: " << cuda_info().missing;
+  use_cuda_device(0);
+  using models::PositionKind;
+  for (const PositionKind kind : {PositionKind::relative_key, PositionKind::relative_key_query}) {
+    Setting setting{.dropout = 0.1f, .positions = kind};
+    const Outcome cpu = train_family("bert-words", chosen_isa(), setting);
+    expect_near(train_family("bert-words", Isa::gpu, setting), cpu, 1e-4);
+    setting.options.dtype = DType::bf16;
+    expect_near(train_family("bert-words", Isa::gpu, setting), cpu, 6e-2);
+  }
+}
+
+struct Exiting {
+  const char* family;
+  models::ExitMethod method;
+};
+
+class GpuExitTraining : public OnGpu<Exiting> {};
+
+TEST_P(GpuExitTraining, FollowsTheProcessorForTwentySteps) {
+  for (const float dropout : {0.f, 0.1f}) {
+    SCOPED_TRACE(dropout);
+    const Setting setting{.dropout = dropout, .exits = GetParam().method};
+    expect_near(train_family(GetParam().family, Isa::gpu, setting),
+                train_family(GetParam().family, chosen_isa(), setting), 1e-4);
+  }
+}
+
+TEST_P(GpuExitTraining, FollowsInHalfPrecision) {
+  Setting setting{.exits = GetParam().method};
+  const Outcome cpu = train_family(GetParam().family, chosen_isa(), setting);
+  setting.options.dtype = DType::bf16;
+  expect_near(train_family(GetParam().family, Isa::gpu, setting), cpu, 6e-2);
+}
+
+using models::ExitMethod;
+INSTANTIATE_TEST_SUITE_P(Families, GpuExitTraining,
+                         testing::Values(Exiting{"bert-words", ExitMethod::pabee},
+                                         Exiting{"bert-words", ExitMethod::deebert},
+                                         Exiting{"roberta-regression", ExitMethod::pabee},
+                                         Exiting{"distilbert-learned", ExitMethod::pabee},
+                                         Exiting{"distilbert-learned", ExitMethod::deebert},
+                                         Exiting{"albert-groups", ExitMethod::pabee},
+                                         Exiting{"albert-groups", ExitMethod::deebert}),
+                         [](const auto& test) {
+                           std::string name = test.param.family;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name + "_" + models::exit_method_name(test.param.method);
+                         });
+
+class GpuLoraTraining : public OnGpu<const char*> {};
+
+Outcome train_adapter(const char* name, Isa isa, float dropout, DType dtype) {
+  AdapterTraining training(name, isa, dropout);
+  Family& family = training.family;
+  Stepper stepper(*family.encoder, family.loss(), *training.optimizer, training.pool,
+                  {.dtype = dtype});
+  Outcome outcome;
+  for (size_t number = 0; number < family.steps(); ++number) {
+    const TrainingBatch batch = family.batch(number);
+    outcome.losses.push_back(stepper.accumulate(batch.sequences, batch.labels, batch.state));
+    outcome.norms.push_back(
+        training.optimizer->step(training.rate(number), training.pool).grad_norm);
+  }
+  return outcome;
+}
+
+TEST_P(GpuLoraTraining, FollowsTheProcessorForTwentySteps) {
+  for (const float dropout : {0.f, 0.1f}) {
+    SCOPED_TRACE(dropout);
+    expect_near(train_adapter(GetParam(), Isa::gpu, dropout, DType::f32),
+                train_adapter(GetParam(), chosen_isa(), dropout, DType::f32), 1e-4);
+  }
+}
+
+TEST_P(GpuLoraTraining, FollowsInHalfPrecision) {
+  const Outcome cpu = train_adapter(GetParam(), chosen_isa(), 0, DType::f32);
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    SCOPED_TRACE(dtype_name(dtype));
+    expect_near(train_adapter(GetParam(), Isa::gpu, 0, dtype), cpu, 6e-2);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, GpuLoraTraining, testing::ValuesIn(kAdapters), family_test_name);
 
 INSTANTIATE_TEST_SUITE_P(Families, GpuTraining, testing::ValuesIn(kFamilies), family_test_name);
 

@@ -6,63 +6,19 @@
 #include <cstring>
 
 #include "io/scratch.h"
-#include "models/freeze.h"
 #include "models/save.h"
-#include "optim/schedule.h"
-#include "train/family_fixture.h"
+#include "train/adapter_fixture.h"
 
 namespace hone::train {
 namespace {
 
 using io::Scratch;
 
-constexpr std::array kCases = {"lora-bert", "lora-roberta-dense", "lora-distilbert",
-                               "lora-albert-all"};
-
-std::string base_of(const std::string& name) {
-  const std::string file = HONE_TEST_DIR "/goldens/" + name + "/history.json";
-  return parse_json(read_file(file), file).at("base");
-}
-
 std::vector<float> values_of(const io::Weights& weights, const io::TensorInfo& tensor) {
   std::vector<float> values(static_cast<size_t>(tensor.elements));
   weights.read(tensor, 0, tensor.elements, values.data());
   return values;
 }
-
-/// An adapter's training: the base frozen, the adapter as it was before the first step.
-struct AdapterTraining {
-  explicit AdapterTraining(const std::string& name, Isa isa, float dropout = 0)
-      : family(base_of(name), name) {
-    family.drop(dropout);
-    const models::Adapter start(family.golden + "/start");
-    nn::LoraOptions lora = start.options();
-    lora.dropout = dropout;
-    family.encoder =
-        std::make_unique<models::Encoder>(family.folder.config, DType::f32, isa, true, lora);
-    const models::LoadReport report = models::load_weights(
-        *family.encoder, *io::Weights::open(family.folder.path), pool, {.adapter = &start});
-    trainable = models::trainable_slots(*family.encoder, "", report.added);
-    const Json& golden = family.history;
-    optimizer = std::make_unique<optim::Optimizer>(
-        family.parameters(), trainable,
-        optim::OptimizerOptions{.eps = golden.at("epsilon"),
-                                .weight_decay = golden.at("decay"),
-                                .max_grad_norm = golden.at("clip")});
-  }
-
-  double rate(size_t number) const {
-    const Json& golden = family.history;
-    const optim::Schedule schedule{optim::ScheduleKind::linear, golden.at("warmup"),
-                                   golden.at("steps")};
-    return golden.at("rate").get<double>() * schedule.factor(static_cast<int64_t>(number));
-  }
-
-  ThreadPool pool{2};
-  Family family;
-  std::vector<bool> trainable;
-  std::unique_ptr<optim::Optimizer> optimizer;
-};
 
 /// The logits of the last step's rows, by an encoder as it stands.
 std::vector<float> logits_of(const Family& family, const models::Encoder& encoder,
@@ -139,7 +95,7 @@ TEST_P(LoraTraining, AdapterOfPeftMergesToItsLogits) {
   for (const Isa isa : available_isas()) {
     const ScopedIsa scoped(isa);
     ThreadPool pool(2);
-    const Family family(base_of(GetParam()), GetParam());
+    const Family family(adapted_base(GetParam()), GetParam());
     const models::Adapter adapter(family.golden);
     models::Encoder merged(family.folder.config, DType::f32, isa, true);
     const auto weights = io::Weights::open(family.folder.path);
@@ -239,7 +195,7 @@ TEST_P(LoraTraining, DropsWhatTheAdaptersRead) {
   EXPECT_NE(loss(0.5, 1), loss(0, 1));
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, LoraTraining, testing::ValuesIn(kCases), family_test_name);
+INSTANTIATE_TEST_SUITE_P(Cases, LoraTraining, testing::ValuesIn(kAdapters), family_test_name);
 
 TEST(LoraStart, AddsNothing) {
   Family family("bert-words");
