@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace hone::infer {
 namespace {
@@ -25,7 +26,24 @@ Axes axes_of(const ScatterChart& chart) {
                           [](const ChartPoint& a, const ChartPoint& b) { return a.y < b.y; });
   const double wide = std::max(chart.least_width, right->x - left->x) / 10;
   const double tall = std::max(chart.least_height, high->y - low->y) / 10;
-  return {left->x - wide, right->x + wide, low->y - tall, high->y + tall};
+  const double least = left->x < 0 ? left->x - wide : std::max(0.0, left->x - wide);
+  return {least, right->x + wide, low->y - tall, high->y + tall};
+}
+
+/// Round numbers between two values, some five of them.
+struct Ticks {
+  double first, last, step;
+  int digits;  ///< behind the point
+};
+
+Ticks ticks_of(double low, double high) {
+  const double raw = (high - low) / 5;
+  const double power = std::pow(10.0, std::floor(std::log10(raw)));
+  const double share = raw / power;
+  const double step = power * (share < 1.5 ? 1 : share < 3.5 ? 2 : share < 7.5 ? 5 : 10);
+  const int digits = std::max(0, static_cast<int>(-std::floor(std::log10(step) + 1e-9)));
+  // The lowest is never written as -0.
+  return {std::ceil(low / step - 1e-9) * step + 0.0, high + step * 1e-9, step, digits};
 }
 
 /// Text as it may stand in XML.
@@ -65,8 +83,10 @@ class Labels {
       box.bottom = box.top + kLine;
     }
     boxes_.push_back(box);
-    return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"10\">{}</text>\n", box.left,
-                       box.bottom - 2, escaped(text));
+    return fmt::format(
+        "<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"10\" "
+        "paint-order=\"stroke\" stroke=\"white\" stroke-width=\"3\">{}</text>\n",
+        box.left, box.bottom - 2, escaped(text));
   }
 
  private:
@@ -90,14 +110,17 @@ std::string frame(const ScatterChart& chart, const Axes& axes) {
   out += fmt::format(
       "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"#888\"/>\n",
       Axes::kX, Axes::kY, Axes::kWidth, Axes::kHeight);
-  constexpr int kTicks = 5;
-  for (int i = 0; i <= kTicks; ++i) {
-    const double x = axes.left + (axes.right - axes.left) * i / kTicks;
-    const double y = axes.low + (axes.high - axes.low) * i / kTicks;
+  const Ticks across = ticks_of(axes.left, axes.right);
+  for (double x = across.first; x <= across.last; x += across.step) {
     out += fmt::format(
-        "<text x=\"{:.1f}\" y=\"345\" font-size=\"10\" text-anchor=\"middle\">{:.2f}</text>\n"
-        "<text x=\"64\" y=\"{:.1f}\" font-size=\"10\" text-anchor=\"end\">{:.3f}</text>\n",
-        axes.x(x), x, axes.y(y) + 3, y);
+        "<text x=\"{:.1f}\" y=\"345\" font-size=\"10\" text-anchor=\"middle\">{:.{}f}</text>\n",
+        axes.x(x), x, across.digits);
+  }
+  const Ticks up = ticks_of(axes.low, axes.high);
+  for (double y = up.first; y <= up.last; y += up.step) {
+    out += fmt::format(
+        "<text x=\"64\" y=\"{:.1f}\" font-size=\"10\" text-anchor=\"end\">{:.{}f}</text>\n",
+        axes.y(y) + 3, y, up.digits);
   }
   return out + fmt::format(
                    "<text x=\"330\" y=\"365\" font-size=\"12\" text-anchor=\"middle\">{}</text>\n"
