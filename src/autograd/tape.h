@@ -81,9 +81,9 @@ class Tape {
   using Through = std::function<bool(Value dz, const Weight& weight)>;
   void set_through(Value y, Through emit) { state(y).through = std::move(emit); }
   Through through(Value y) { return state(y).through; }
-  /// On a GPU: from now on the first product that gives a matrix's gradient sets it (=).
+  /// On a GPU: from now on the first step that gives a matrix's or a table's gradient sets it (=).
   void set_gradients() { sets_ = true; }
-  /// Whether this is that product; ask once for each.
+  /// Whether this is that step, which then says so in Step::sets; ask once for each.
   bool takes_gradient(const Weight& weight);
   /// By slot, whether the plan sets the whole gradient.
   const std::vector<bool>& set_slots() const { return set_slots_; }

@@ -80,7 +80,7 @@ struct TrainingOptions {
   /// Activation checkpointing: into how many segments the layers are cut, of which memory holds the
   /// inputs alone while the forward pass runs on; at most one a layer. 0: none.
   int64_t checkpoint_segments = 0;
-  /// On a GPU: gradients of matrices are set (=), as the first batch of a step may.
+  /// On a GPU: gradients of matrices and tables are set (=), as the first batch of a step may.
   bool set_gradients = false;
 };
 

@@ -66,7 +66,7 @@ void GpuWeights::upload(const Parameters& parameters) {
     cuda_check(api.convert(DType::f32, from, dtype_, to, count, stream.handle()), "convert");
   };
   if (training_) {
-    stream.copy(master_.data(), parameters.pointers().front(), parameters.bytes());
+    stream.copy(master_.data(), parameters.arena_data(), parameters.bytes());
     if (copies_.size() > 0) {
       convert(master_.data(), copies_.data(),
               static_cast<int64_t>(parameters.bytes() / sizeof(float)));

@@ -61,14 +61,26 @@ size_t Parameters::bytes() const {
   return total;
 }
 
+std::vector<size_t> Parameters::layout() const {
+  std::vector<size_t> offsets(list_.size());
+  size_t at = 0;
+  const auto place = [&](auto chosen) {
+    for (size_t slot = 0; slot < list_.size(); ++slot) {
+      if (!chosen(list_[slot])) continue;
+      offsets[slot] = at;
+      at += aligned(bytes_of(list_[slot]));
+    }
+  };
+  const auto last = [&](const Parameter& p) { return on_gpu() && p.kind == ParameterKind::vector; };
+  place([&](const Parameter& parameter) { return !last(parameter); });
+  place(last);
+  return offsets;
+}
+
 void Parameters::allocate() {
   if (!pointers_.empty()) return;
   arena_ = Buffer(bytes());
-  auto* at = static_cast<std::byte*>(arena_.data());
-  for (const Parameter& parameter : list_) {
-    pointers_.push_back(at);
-    at += aligned(bytes_of(parameter));
-  }
+  for (const size_t at : layout()) pointers_.push_back(arena_.as<std::byte>() + at);
 }
 
 size_t Parameters::shadow_bytes_of(const Parameter& parameter, DType dtype) const {

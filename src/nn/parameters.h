@@ -46,6 +46,9 @@ class Parameters {
   bool on_gpu() const { return isa_ == Isa::gpu; }
   /// Bytes of the arena that allocate() takes.
   size_t bytes() const;
+  /// By slot, where it will start in the arena. On a GPU vectors lie behind the rest: gradients of
+  /// matrices and tables can then be lent in one piece (Execution::lend()).
+  std::vector<size_t> layout() const;
   /// Of one slot, laid out as its kind says.
   size_t bytes_of(const Parameter& parameter) const;
   /// Does nothing a second time: who holds pointers keeps them.
@@ -63,6 +66,7 @@ class Parameters {
     stale_ = true;
     return arena_.as<float>();
   }
+  const void* arena_data() const { return arena_.data(); }
   /// In fp32 elements: where a slot starts in the arena, and how many it has, packed.
   int64_t offset(const Weight& weight) const;
   int64_t elements(const Weight& weight) const;

@@ -94,6 +94,10 @@ void emit_table_gradients(Tape& tape, Value dsum, const EmbeddingIds& ids,
                       tape.trainable(weights.type);
   if (!trains) return;
   Step step{"embedding_backward", {dsum, ids.word, ids.position, ids.type}, {}, {}};
+  for (const Weight& table : {weights.word, weights.position, weights.type}) {
+    if (!tape.trainable(table) || !cuda::marks_rows(table.width)) continue;
+    if (tape.takes_gradient(table)) step.sets.push_back(table);
+  }
   step.run = [=](const Frame& frame) {
     const GpuFrame& gpu = frame.gpu();
     const auto table = [&](Value rows, const Weight& weight) {

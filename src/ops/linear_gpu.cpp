@@ -123,6 +123,7 @@ struct Linear {
                         {op.columns(frame, dy), frame.data<const void>(input), nullptr,
                          frame.gradient(op.weight)});
               }};
+    if (sets) step.sets.push_back(weight);
     add(plan, std::move(step), static_cast<size_t>(weight.rows * weight.width) * sizeof(float));
   }
 

@@ -36,7 +36,8 @@ GpuOptimizer::GpuOptimizer(nn::Parameters& parameters, const std::vector<bool>& 
     gradient_pointers_.push_back(
         trained ? gradients_.as<float>() + parameters.offset(parameter.weight) : nullptr);
     const bool table = parameter.kind == nn::ParameterKind::table;
-    touched_.push_back(table && trained ? flag : nullptr);
+    const bool marks = table && trained && cuda::marks_rows(parameter.weight.width);
+    touched_.push_back(marks ? flag : nullptr);
     if (table) flag += parameter.weight.rows;
   }
   state_ = CudaBuffer(sizeof(cuda::OptimizerState));
@@ -55,12 +56,14 @@ void GpuOptimizer::make_pieces() {
     cuda::OptimizerRange range{begin, begin + parameters_.elements(parameter.weight),
                                parameter.kind != nn::ParameterKind::vector};
     range.zero = slot >= set_.size() || !set_[slot];
-    if (touched_[slot] && parameter.weight.width % 4 == 0) {
+    if (touched_[slot]) {
       range.row_width = parameter.weight.width;
       range.touched = touched_[slot];
     }
     ranges.push_back(range);
   }
+  std::sort(ranges.begin(), ranges.end(),
+            [](const auto& a, const auto& b) { return a.begin < b.begin; });
   const std::vector<cuda::OptimizerPiece> pieces = cuda::optimizer_pieces(ranges);
   CudaStream& stream = cuda_stream();
   piece_count_ = static_cast<int64_t>(pieces.size());
@@ -76,13 +79,25 @@ void GpuOptimizer::set_gradients_set(const std::vector<bool>& slots) {
   make_pieces();
 }
 
+GradientArray GpuOptimizer::gradient_array() const {
+  return {gradients_.data(), gradients_.size(), parameters_.layout()};
+}
+
 bool GpuOptimizer::gradient_is_finite(const Weight& weight) const {
   const void* from = gradient_pointers_[static_cast<size_t>(weight.slot)];
   if (!from) return true;
   std::vector<float> values(static_cast<size_t>(parameters_.elements(weight)));
   cuda_stream().copy(values.data(), from, values.size() * sizeof(float));
+  std::vector<uint8_t> marks(static_cast<size_t>(weight.rows), 1);
+  if (const uint8_t* touched = touched_[static_cast<size_t>(weight.slot)]) {
+    cuda_stream().copy(marks.data(), touched, marks.size());
+  }
   cuda_stream().synchronize();
-  return std::all_of(values.begin(), values.end(), [](float each) { return std::isfinite(each); });
+  const size_t width = values.size() / marks.size();
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (marks[i / width] && !std::isfinite(values[i])) return false;
+  }
+  return true;
 }
 
 void GpuOptimizer::drop_gradients() {

@@ -16,6 +16,8 @@ class GpuOptimizer {
                const OptimizerOptions& options);
 
   const std::vector<void*>& gradients() const { return gradient_pointers_; }
+  /// For a plan that sets gradients, between two steps: see Execution::lend().
+  GradientArray gradient_array() const;
   /// By slot: gradients that the backward pass sets, so that a step need not make them 0.
   void set_gradients_set(const std::vector<bool>& slots);
   /// By slot, of tables: see kernels/cuda/optimizer.h.

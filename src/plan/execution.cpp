@@ -32,6 +32,19 @@ Execution::Execution(const Plan& plan, const WeightArrays& weights, ThreadPool& 
   arena_ = std::move(arena);
 }
 
+void Execution::lend(const GradientArray& gradients) {
+  lent_ = {gradients.bytes, {}};
+  lent_data_ = static_cast<std::byte*>(gradients.data);
+  for (size_t i = 0; i < plan_.steps_.size(); ++i) {
+    for (const Weight& weight : plan_.steps_[i].sets) {
+      const size_t at = gradients.offsets[static_cast<size_t>(weight.slot)];
+      lent_.regions.push_back({at + static_cast<size_t>(weight.offset) * sizeof(float),
+                               static_cast<size_t>(weight.rows * weight.width) * sizeof(float),
+                               static_cast<int32_t>(i)});
+    }
+  }
+}
+
 MemoryPlan Execution::lay_out(const Extents& extents) const {
   std::vector<Lifetime> blocks;
   blocks.reserve(plan_.entries_.size());
@@ -40,7 +53,7 @@ MemoryPlan Execution::lay_out(const Extents& extents) const {
     const size_t bytes = entry.external || entry.first < 0 ? 0 : plan_.bytes_of(entry, extents);
     blocks.push_back({bytes, entry.first, entry.kept ? end : entry.last});
   }
-  return plan_memory(blocks);
+  return plan_memory(blocks, lent_);
 }
 
 size_t Execution::workspace_for(const Extents& extents) const {
@@ -77,7 +90,7 @@ void Execution::resize(const Extents& extents) {
   for (const Plan::Entry& entry : plan_.entries_) {
     const auto id = static_cast<size_t>(entry.value.id);
     const auto at = static_cast<size_t>(entry.original < 0 ? entry.value.id : entry.original);
-    if (!entry.external) frame_.arrays_[id] = base + memory_.offsets[at];
+    if (!entry.external) frame_.arrays_[id] = memory_.address(at, lent_data_, base);
   }
   frame_.workspace_ = base + memory_.bytes;
   laid_out_ = true;

@@ -24,6 +24,13 @@ struct WeightArrays {
   std::span<const void* const> shadows;
 };
 
+/// One array that holds the gradients of all weights.
+struct GradientArray {
+  void* data = nullptr;  ///< null: for bytes_for() alone
+  size_t bytes = 0;
+  std::vector<size_t> offsets = {};  ///< by slot, in bytes
+};
+
 /// What a step sees while it runs.
 class Frame {
  public:
@@ -100,6 +107,11 @@ class Execution {
   ~Execution();
   Execution(Execution&& other) noexcept;  ///< of a plan for the processor alone
 
+  /// Values may from now on lie where gradients are kept that the plan sets, until it does so:
+  /// between runs those hold what the last run made of them, at its end all are as without this.
+  /// Before the first resize(); the array must outlive this.
+  void lend(const GradientArray& gradients);
+
   /// Lays out memory for these extents; cheap where they are those of the last run.
   void resize(const Extents& extents);
   /// `data` must stay valid through the run.
@@ -135,6 +147,8 @@ class Execution {
   void add_time(const Step& step, double seconds);
 
   const Plan& plan_;
+  LentMemory lent_;
+  std::byte* lent_data_ = nullptr;
   MemoryPlan memory_;
   std::shared_ptr<Buffer> arena_;
   const void* laid_out_in_ = nullptr;

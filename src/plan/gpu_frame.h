@@ -14,7 +14,8 @@ struct GpuFrame {
   const char* step = "";  ///< the one that runs
   /// Products look for their fastest algorithms instead of running; what they write is not used.
   bool tuning = false;
-  /// By slot, of embedding tables: a byte a row, 1 where its gradient is not 0; may be empty.
+  /// By slot, of embedding tables: a byte a row, 0 where its gradient is 0 whatever lies there; may
+  /// be empty, or null.
   std::vector<uint8_t*> touched;
 
   /// Throws where a kernel did not start, naming the step.

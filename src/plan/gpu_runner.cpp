@@ -138,9 +138,10 @@ void GpuRunner::place(Bucket& bucket) {
   for (const Plan::Entry& entry : plan_.entries_) {
     const auto id = static_cast<size_t>(entry.value.id);
     const auto at = static_cast<size_t>(entry.original < 0 ? entry.value.id : entry.original);
-    bucket.arrays[id] = constant_at_[id] ? constant_at_[id]
-                        : entry.external ? inputs_.as<std::byte>() + bucket.inputs[id]
-                                         : arena_.as<std::byte>() + bucket.memory.offsets[at];
+    bucket.arrays[id] =
+        constant_at_[id] ? constant_at_[id]
+        : entry.external ? inputs_.as<std::byte>() + bucket.inputs[id]
+                         : bucket.memory.address(at, execution_.lent_data_, arena_.as<std::byte>());
   }
 }
 

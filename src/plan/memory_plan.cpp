@@ -1,42 +1,109 @@
 #include "plan/memory_plan.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
+#include <optional>
 
 namespace hone {
 namespace {
 
 constexpr size_t kAlign = 64;
 
-bool overlap(const Lifetime& a, const Lifetime& b) {
-  return a.first <= b.last && b.first <= a.last;
+size_t aligned(size_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
+
+/// A range of memory that is taken from step `first` to step `last`, inclusive.
+struct Taken {
+  size_t begin;
+  size_t end;
+  int32_t first;
+  int32_t last;
+
+  bool meets(const Lifetime& block) const { return first <= block.last && block.first <= last; }
+};
+
+/// What the owner of lent memory takes; the highest end first.
+std::vector<Taken> owned(const LentMemory& lent) {
+  constexpr auto kStart = std::numeric_limits<int32_t>::min();
+  constexpr auto kEnd = std::numeric_limits<int32_t>::max();
+  std::vector<LentMemory::Region> regions = lent.regions;
+  std::sort(regions.begin(), regions.end(),
+            [](const auto& a, const auto& b) { return a.offset > b.offset; });
+  std::vector<Taken> taken;
+  size_t top = lent.bytes;
+  for (const LentMemory::Region& region : regions) {
+    const size_t end = region.offset + region.bytes;
+    if (end < top) taken.push_back({end, top, kStart, kEnd});
+    taken.push_back({region.offset, end, region.until, kEnd});
+    top = region.offset;
+  }
+  if (top > 0) taken.push_back({0, top, kStart, kEnd});
+  return taken;
+}
+
+/// `taken` by falling end. Regions are lent the longer the lower they lie, where gradients come in
+/// the reverse order of their weights: the highest place leaves the others to blocks that live on.
+std::optional<size_t> highest_free(const std::vector<Taken>& taken, size_t top,
+                                   const Lifetime& block) {
+  for (const Taken& other : taken) {
+    if (!other.meets(block)) continue;
+    if (other.end + block.bytes <= top) {
+      const size_t at = (top - block.bytes) / kAlign * kAlign;
+      if (at >= other.end) return at;
+    }
+    top = std::min(top, other.begin);
+  }
+  if (block.bytes > top) return {};
+  return (top - block.bytes) / kAlign * kAlign;
+}
+
+/// `taken` by rising begin.
+size_t lowest_free(const std::vector<Taken>& taken, const Lifetime& block) {
+  size_t at = 0;
+  for (const Taken& other : taken) {
+    if (!other.meets(block)) continue;
+    if (other.begin >= at + block.bytes) break;
+    at = std::max(at, aligned(other.end));
+  }
+  return at;
 }
 
 }  // namespace
 
-MemoryPlan plan_memory(const std::vector<Lifetime>& blocks) {
+MemoryPlan plan_memory(const std::vector<Lifetime>& blocks, const LentMemory& lent) {
   MemoryPlan plan;
   plan.offsets.assign(blocks.size(), 0);
+  plan.lent = aligned(lent.bytes);
   std::vector<size_t> order(blocks.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return blocks[a].bytes > blocks[b].bytes; });
-  std::vector<size_t> placed;  // by offset
-  for (const size_t block : order) {
-    if (blocks[block].bytes == 0) continue;
-    const size_t bytes = (blocks[block].bytes + kAlign - 1) / kAlign * kAlign;
-    size_t at = 0;
-    for (const size_t other : placed) {
-      if (!overlap(blocks[block], blocks[other])) continue;
-      if (plan.offsets[other] >= at + bytes) break;
-      at = std::max(at, plan.offsets[other] + (blocks[other].bytes + kAlign - 1) / kAlign * kAlign);
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    if (blocks[a].bytes != blocks[b].bytes || lent.bytes == 0) {
+      return blocks[a].bytes > blocks[b].bytes;
     }
-    plan.offsets[block] = at;
-    plan.bytes = std::max(plan.bytes, at + bytes);
+    return blocks[a].last < blocks[b].last;
+  });
+  std::vector<Taken> in_lent = owned(lent);
+  std::vector<Taken> in_arena;
+  for (const size_t index : order) {
+    const Lifetime& block = blocks[index];
+    if (block.bytes == 0) continue;
+    if (const auto at = highest_free(in_lent, lent.bytes, block)) {
+      plan.offsets[index] = *at;
+      const Taken own{*at, *at + block.bytes, block.first, block.last};
+      const auto where =
+          std::upper_bound(in_lent.begin(), in_lent.end(), own,
+                           [](const Taken& a, const Taken& b) { return a.end > b.end; });
+      in_lent.insert(where, own);
+      continue;
+    }
+    const size_t at = lowest_free(in_arena, block);
+    plan.offsets[index] = plan.lent + at;
+    const Taken own{at, at + block.bytes, block.first, block.last};
+    plan.bytes = std::max(plan.bytes, aligned(own.end));
     const auto where =
-        std::upper_bound(placed.begin(), placed.end(), at,
-                         [&](size_t offset, size_t other) { return offset < plan.offsets[other]; });
-    placed.insert(where, block);
+        std::upper_bound(in_arena.begin(), in_arena.end(), own,
+                         [](const Taken& a, const Taken& b) { return a.begin < b.begin; });
+    in_arena.insert(where, own);
   }
   return plan;
 }

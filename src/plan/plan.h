@@ -33,6 +33,9 @@ struct Step {
   Weight weight = {};  ///< the one it is about, for messages; may be absent
   /// Adds to gradients of weights, so that it counts also where nobody reads what it writes.
   bool trains = false;
+  /// Weights whose gradients it sets (=), at the places where they are kept: what was there before
+  /// is not read, and no step before touches it. See Execution::lend().
+  std::vector<Weight> sets = {};
   bool product = false;    ///< on a GPU: of a library whose algorithm can be tuned
   std::string scope = {};  ///< the plan's when it was added
 };

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "device/cuda.h"
+#include "train/stepper.h"
 
 namespace hone::train {
 namespace {
@@ -41,13 +42,22 @@ uint64_t left(uint64_t limit, uint64_t used) { return limit > used ? limit - use
 
 }  // namespace
 
+MemoryEstimate::Pass::Pass(const models::Encoder& encoder, const std::vector<bool>& trainable,
+                           const ops::LossOptions& loss, const models::TrainingOptions& options,
+                           ThreadPool& pool)
+    : step(encoder.record_training(loss, trainable, options)), execution(step.plan, {}, pool) {
+  const nn::Parameters& parameters = encoder.parameters();
+  if (options.set_gradients) execution.lend({nullptr, parameters.bytes(), parameters.layout()});
+}
+
 MemoryEstimate::MemoryEstimate(const models::Encoder& encoder, const std::vector<bool>& trainable,
                                const ops::LossOptions& loss, const Options& options,
                                ThreadPool& pool)
-    : step_(encoder.record_training(loss, trainable, options.step)),
-      execution_(step_.plan, {}, pool) {
+    : first_(encoder, trainable, loss, first_pass(options.step, encoder.parameters().on_gpu()),
+             pool) {
   const nn::Parameters& parameters = encoder.parameters();
-  fixed_.weights = parameters.bytes() + parameters.shadow_bytes(options.step.dtype, step_.shadows);
+  fixed_.weights =
+      parameters.bytes() + parameters.shadow_bytes(options.step.dtype, first_.step.shadows);
   for (const nn::Parameter& parameter : parameters.list()) {
     if (!trainable[static_cast<size_t>(parameter.weight.slot)]) continue;
     fixed_.gradients +=
@@ -57,20 +67,23 @@ MemoryEstimate::MemoryEstimate(const models::Encoder& encoder, const std::vector
     const bool copies = options.step.dtype != DType::f32;
     fixed_.weights = parameters.bytes() + (copies ? parameters.bytes() / 2 : 0);
     fixed_.gradients = parameters.bytes();
+    more_ = std::make_unique<Pass>(encoder, trainable, loss, options.step, pool);
   }
   const bool adamw = options.optimizer.kind == optim::OptimizerKind::adamw;
   const uint64_t moments = adamw ? 2 : options.optimizer.momentum > 0 ? 1 : 0;
   fixed_.optimizer = moments * fixed_.gradients;
 }
 
-MemoryUse MemoryEstimate::of(const BatchSize& batch) const {
+MemoryUse MemoryEstimate::of(const BatchSize& batch, int64_t accumulation) const {
   MemoryUse use = fixed_;
-  use.activations = execution_.bytes_for(extents_of(batch));
+  const Extents extents = extents_of(batch);
+  use.activations = first_.execution.bytes_for(extents);
+  if (more_ && accumulation > 1) use.activations += more_->execution.bytes_for(extents);
   return use;
 }
 
 double MemoryEstimate::flops(const BatchSize& batch) const {
-  return step_.plan.flops(extents_of(batch));
+  return first_.step.plan.flops(extents_of(batch));
 }
 
 BatchSize largest_batch(const data::Sampler& sampler, int64_t epochs) {

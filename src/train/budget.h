@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "data/sampler.h"
@@ -23,12 +24,19 @@ class MemoryEstimate {
   MemoryEstimate(const models::Encoder& encoder, const std::vector<bool>& trainable,
                  const ops::LossOptions& loss, const Options& options, ThreadPool& pool);
 
-  MemoryUse of(const BatchSize& batch) const;
+  /// `accumulation`: batches a step.
+  MemoryUse of(const BatchSize& batch, int64_t accumulation = 1) const;
   double flops(const BatchSize& batch) const;
 
  private:
-  models::TrainingStep step_;
-  Execution execution_;
+  struct Pass {
+    models::TrainingStep step;
+    Execution execution;
+    Pass(const models::Encoder& encoder, const std::vector<bool>& trainable,
+         const ops::LossOptions& loss, const models::TrainingOptions& options, ThreadPool& pool);
+  };
+  Pass first_;
+  std::unique_ptr<Pass> more_;  ///< on a GPU: of the batches that follow; see Stepper
   MemoryUse fixed_;
 };
 

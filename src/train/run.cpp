@@ -192,9 +192,9 @@ class Run {
 
   /// What cannot fit in any batch is told before data is loaded.
   void check_least_memory() {
-    const MemoryUse least = estimate_->of({1, model_->max_length()});
+    const MemoryUse least = estimate_->of({1, model_->max_length()}, options_.batch.accumulation);
     const BatchSize largest = largest_batch(options_.batch, model_->max_length());
-    const MemoryUse most = estimate_->of(largest);
+    const MemoryUse most = estimate_->of(largest, options_.batch.accumulation);
     const uint64_t available = available_memory(options_.gpu);
     observer_.say(
         fmt::format("memory: weights, gradients and optimiser {}, activations at most {} "
@@ -216,7 +216,7 @@ class Run {
       sampler_.emplace(data_->training->store.lengths(), sampling(options_));
       course_ = plan_course(options_, *sampler_);
       const BatchSize largest = largest_batch(*sampler_, course_.epochs);
-      summary_.memory = estimate_->of(largest);
+      summary_.memory = estimate_->of(largest, options_.batch.accumulation);
       const uint64_t available = available_memory(options_.gpu);
       if (summary_.memory.total() <= available) return compare_with_full(largest);
       if (!options_.batch.find_size || largest.sequences < 2) {
@@ -239,7 +239,8 @@ class Run {
                                true);
     const MemoryEstimate estimate(full, std::vector<bool>(full.parameters().list().size(), true),
                                   loss_, options_, pool_);
-    summary_.full = {estimate.of(batch), estimate_->flops(batch) / estimate.flops(batch)};
+    summary_.full = {estimate.of(batch, options_.batch.accumulation),
+                     estimate_->flops(batch) / estimate.flops(batch)};
   }
 
   void load() {

@@ -44,17 +44,14 @@ Stepper::Pass::Pass(Stepper& stepper, const models::TrainingOptions& options)
   GpuRunner* runner = execution.gpu();
   if (!runner) return;
   runner->set_touched(stepper.optimizer_.gpu()->touched());
+  if (options.set_gradients) execution.lend(stepper.optimizer_.gpu()->gradient_array());
   runner->cut(step.forward_steps);
 }
-
-namespace {
 
 models::TrainingOptions first_pass(models::TrainingOptions options, bool gpu) {
   options.set_gradients = gpu;
   return options;
 }
-
-}  // namespace
 
 Stepper::Stepper(models::Encoder& encoder, const ops::LossOptions& loss,
                  optim::Optimizer& optimizer, ThreadPool& pool,

@@ -29,6 +29,10 @@ struct StepState {
   bool first = true;      ///< of the batches whose gradients are added up
 };
 
+/// The options of a step's first batch: on a GPU it sets gradients, whose memory is lent to its
+/// values until then.
+models::TrainingOptions first_pass(models::TrainingOptions options, bool gpu);
+
 /// Runs forward and backward passes of one model over batches of any shape.
 class Stepper {
  public:

@@ -25,8 +25,7 @@ const KernelApi& kernel_api() {
 std::vector<OptimizerPiece> optimizer_pieces(const std::vector<OptimizerRange>& ranges) {
   std::vector<OptimizerPiece> pieces;
   for (const OptimizerRange& range : ranges) {
-    const bool rows =
-        range.touched && range.row_width % 4 == 0 && range.row_width <= kOptimizerPiece;
+    const bool rows = range.touched && marks_rows(range.row_width);
     const int64_t width = rows ? range.row_width : 1;
     const int64_t step = kOptimizerPiece / width * width;
     for (int64_t begin = range.begin; begin < range.end; begin += step) {

@@ -86,11 +86,14 @@ __device__ __forceinline__ int run_length(const Place& place) {
 /// Runs of rows with more than one are kRun places apart or more, so this is theirs alone.
 __device__ __forceinline__ int64_t run_slot(int64_t place) { return place / kRun; }
 
+constexpr int32_t kFresh = 1 << 30;  ///< beside a place: the row was not marked yet
+
 struct Gradients {
   float* dtable[kTables];
   uint8_t* touched[kTables];
   float* partials;  ///< [kTables][slots][width]
-  int32_t* starts;  ///< [kTables][slots]: the place where a row of several runs starts, or -1
+  /// [kTables][slots]: the place where a row of several runs starts, with kFresh; or -1
+  int32_t* starts;
   int64_t slots;
 };
 
@@ -104,12 +107,16 @@ __global__ void sum_runs_kernel(const T* dsum, int tokens, int width, const Plac
   const int length = run_length(first);
   if (length == 0) return;
   const bool only = first.count < 2 * kRun;
-  if (threadIdx.x == 0 && first.index == 0) {
-    if (gradients.touched[blockIdx.y]) gradients.touched[blockIdx.y][first.id] = 1;
-    if (!only) {
-      gradients.starts[int64_t{blockIdx.y} * gradients.slots + run_slot(blockIdx.x)] =
-          static_cast<int32_t>(blockIdx.x);
-    }
+  bool fresh = false;
+  if (first.index == 0 && gradients.touched[blockIdx.y]) {
+    uint8_t* touched = gradients.touched[blockIdx.y] + first.id;  // of this block alone
+    fresh = *touched == 0;
+    __syncthreads();
+    if (threadIdx.x == 0) *touched = 1;
+  }
+  if (threadIdx.x == 0 && first.index == 0 && !only) {
+    gradients.starts[int64_t{blockIdx.y} * gradients.slots + run_slot(blockIdx.x)] =
+        static_cast<int32_t>(blockIdx.x) | (fresh ? kFresh : 0);
   }
   float* to = only ? dtable + int64_t{first.id} * width
                    : gradients.partials +
@@ -124,7 +131,7 @@ __global__ void sum_runs_kernel(const T* dsum, int tokens, int width, const Plac
 #pragma unroll
       for (int j = 0; j < kChunk; ++j) sum.value[j] += c.value[j];
     }
-    if (only) {
+    if (only && !fresh) {
       const Chunk before = load_columns<kAligned>(to, at, width);
 #pragma unroll
       for (int j = 0; j < kChunk; ++j) sum.value[j] += before.value[j];
@@ -143,7 +150,7 @@ __global__ void __launch_bounds__(32 * kAddWarps)
   __shared__ float shared[kAddWarps][32 * kChunk];
   const int32_t start = gradients.starts[int64_t{blockIdx.y} * gradients.slots + blockIdx.x];
   if (start < 0) return;
-  const Place first = places[int64_t{blockIdx.y} * tokens + start];
+  const Place first = places[int64_t{blockIdx.y} * tokens + (start & ~kFresh)];
   const int lane = static_cast<int>(threadIdx.x), warp = static_cast<int>(threadIdx.y);
   const int at = static_cast<int>(blockIdx.z) * 32 * kChunk + lane * kChunk;
   const float* partials =
@@ -165,7 +172,8 @@ __global__ void __launch_bounds__(32 * kAddWarps)
   float total = 0.0f;
 #pragma unroll
   for (int i = 0; i < kAddWarps; ++i) total += shared[i][warp * 32 + lane];
-  gradients.dtable[blockIdx.y][int64_t{first.id} * width + at + warp] += total;
+  float* to = gradients.dtable[blockIdx.y] + int64_t{first.id} * width + at + warp;
+  *to = start & kFresh ? total : *to + total;
 }
 
 size_t places_bytes(int64_t tokens) {

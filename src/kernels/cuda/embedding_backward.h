@@ -6,11 +6,12 @@ namespace hone::kernels::cuda {
 
 /// dtable row ids[t] += dsum row t for t < tokens, for up to three tables in the same launches: a
 /// row's tokens are summed in their order, in runs of 32, then added. dsum is dense [tokens,
-/// width].
+/// width]. Where rows are marked, those that are not yet are set (=): what they held counts for
+/// nothing, and what rows hold that nobody marks is neither read nor written.
 struct EmbeddingGradient {
   const int32_t* ids = nullptr;  ///< [tokens], in range; null: all 0
   float* dtable = nullptr;       ///< [entries, width]; null: frozen
-  uint8_t* touched = nullptr;  ///< [entries]: becomes 1 where a row was added to; null: not wanted
+  uint8_t* touched = nullptr;    ///< [entries]: the marks, 0 or 1; null: all rows are added to
 };
 struct EmbeddingBackward {
   DType dtype = DType::f32;

@@ -15,10 +15,14 @@ struct OptimizerPiece {
   int32_t zero;       ///< 1: the gradient is set to 0 behind itself, for a backward pass that adds
   int32_t row_width;  ///< of a table whose rows are marked; the piece is whole rows
   int32_t unused;
-  /// In device memory, a byte a row, from the piece's first: 1 where the gradient is not 0. Set by
-  /// embedding_backward(), cleared by the step. Null: all of the gradient is read.
+  /// In device memory, a byte a row, from the piece's first: 0 where the gradient is 0, whatever
+  /// lies there. Set by embedding_backward(), cleared by the step. Null: all of the gradient is
+  /// read.
   uint8_t* touched;
 };
+
+/// Whether rows of a table of that width can be marked.
+constexpr bool marks_rows(int64_t width) { return width % 4 == 0 && width <= kOptimizerPiece; }
 
 /// One block of device memory: what a step reads, and what it reports. The host writes the first
 /// part before a replay and reads the second behind it.

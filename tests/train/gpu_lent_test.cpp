@@ -1,0 +1,102 @@
+// Training on a GPU with values where gradients come later, against training without.
+#include <gtest/gtest.h>
+
+#include "device/cuda.h"
+#include "optim/gpu_optimizer.h"
+#include "plan/gpu_runner.h"
+#include "train/family_fixture.h"
+
+namespace hone::train {
+namespace {
+
+struct Outcome {
+  std::vector<double> losses;
+  std::vector<double> norms;
+  std::vector<float> weights;
+  size_t lent = 0;  ///< values that lie among the gradients
+};
+
+size_t count_lent(const Plan& plan, GpuRunner& runner, const GradientArray& gradients) {
+  const auto* begin = static_cast<const std::byte*>(gradients.data);
+  size_t count = 0;
+  for (const Step& step : plan.steps()) {
+    for (const Value& value : step.writes) {
+      const auto* at = static_cast<const std::byte*>(runner.address(value));
+      if (at >= begin && at < begin + gradients.bytes) ++count;
+    }
+  }
+  return count;
+}
+
+/// What Stepper does for steps of one batch.
+Outcome train(const std::string& name, bool lends, const models::TrainingOptions& options) {
+  ThreadPool pool(1);
+  Family family(name);
+  family.drop(0.1f);
+  family.load(Isa::gpu);
+  nn::Parameters& parameters = family.parameters();
+  optim::Optimizer optimizer(parameters, family.all(), {});
+  const models::TrainingStep step =
+      family.encoder->record_training(family.loss(), family.all(), first_pass(options, true));
+  Execution execution(step.plan, parameters.arrays_for(options.dtype, step.shadows, true),
+                      optimizer.gradients(), pool);
+  execution.gpu()->set_touched(optimizer.gpu()->touched());
+  optimizer.gpu()->set_gradients_set(step.set_slots);
+  if (lends) execution.lend(optimizer.gpu()->gradient_array());
+  Outcome outcome;
+  for (const size_t number : {0, 1, 2, 0, 1, 2, 0}) {
+    const TrainingBatch batch = family.batch(number);
+    const int64_t random[2] = {1, static_cast<int64_t>(outcome.losses.size())};
+    const double scale[2] = {batch.state.count, 1};
+    execution.resize(batch.sequences.extents());
+    batch.sequences.bind(step.inputs, execution);
+    execution.bind(step.inputs.packing.random, random);
+    execution.bind(step.scale, scale);
+    execution.bind(step.labels, batch.labels.targets.empty()
+                                    ? static_cast<const void*>(batch.labels.classes.data())
+                                    : batch.labels.targets.data());
+    parameters.refresh(pool);
+    execution.run();
+    outcome.losses.push_back(*execution.output<double>(step.losses.front()));
+    outcome.norms.push_back(optimizer.step(1e-3, pool).grad_norm);
+  }
+  outcome.lent = count_lent(step.plan, *execution.gpu(), optimizer.gpu()->gradient_array());
+  parameters.refresh_host();
+  for (const nn::Parameter& parameter : parameters.list()) {
+    const auto* start = static_cast<const float*>(
+        parameters.pointers()[static_cast<size_t>(parameter.weight.slot)]);
+    outcome.weights.insert(outcome.weights.end(), start,
+                           start + parameters.elements(parameter.weight));
+  }
+  return outcome;
+}
+
+class GpuTrainingMemory : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (!cuda_info().missing.empty()) GTEST_SKIP() << "no GPU: " << cuda_info().missing;
+    use_cuda_device(0);
+  }
+};
+
+TEST_P(GpuTrainingMemory, LentByGradientsChangesNoBits) {
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    for (const int64_t segments : {0, 2}) {
+      SCOPED_TRACE(std::string(dtype_name(dtype)) + ", segments: " + std::to_string(segments));
+      const models::TrainingOptions options{.dtype = dtype, .checkpoint_segments = segments};
+      const Outcome own = train(GetParam(), false, options);
+      const Outcome lent = train(GetParam(), true, options);
+      EXPECT_GT(lent.lent, 10u);
+      EXPECT_EQ(own.lent, 0u);
+      EXPECT_EQ(lent.losses, own.losses);
+      EXPECT_EQ(lent.norms, own.norms);
+      EXPECT_EQ(lent.weights, own.weights);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, GpuTrainingMemory, testing::ValuesIn(kFamilies),
+                         family_test_name);
+
+}  // namespace
+}  // namespace hone::train
