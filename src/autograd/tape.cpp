@@ -104,6 +104,8 @@ void Tape::emit_again(Value x, Value y, const std::function<Value(Value)>& segme
   const std::vector<Value>& again = maker(plan_, copy).writes;
   for (size_t i = 0; i < kept.size(); ++i) plan_.alias(again[i], kept[i]);
   set_gradient(copy, *gradient(y));
+  std::vector<Waiting> waiting = std::move(state(y).waiting);
+  state(copy).waiting = std::move(waiting);
   backward_to(count);
   state(x).gradient = gradient(input);
 }
@@ -111,6 +113,9 @@ void Tape::emit_again(Value x, Value y, const std::function<Value(Value)>& segme
 void Tape::backward() {
   backward_to(0);
   emit_sums();
+  for (const State& each : states_) {
+    if (!each.waiting.empty()) fail(ErrorKind::internal, "a value that was not made again");
+  }
 }
 
 bool Tape::gradient_is_shared(Value value) const {
@@ -120,6 +125,21 @@ bool Tape::gradient_is_shared(Value value) const {
     const std::optional<Value> other = gradient(entry.output);
     return entry.output.id != value.id && other && other->id == own->id;
   });
+}
+
+void Tape::when_there(Value x, std::function<void(Value)> emit) {
+  if (!state(x).made_again) return emit(saved(x));
+  state(x).waiting.push_back({plan_.scope(), std::move(emit)});
+}
+
+void Tape::made_again(Value y, Value copy) {
+  const std::string scope = plan_.scope();
+  const std::vector<Waiting> waiting = std::move(state(y).waiting);
+  for (const Waiting& each : waiting) {
+    plan_.set_scope(each.scope);
+    each.emit(copy);
+  }
+  plan_.set_scope(scope);
 }
 
 bool Tape::takes_gradient(const Weight& weight) {

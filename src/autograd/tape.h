@@ -76,11 +76,21 @@ class Tape {
   /// of `value` as that of another value too.
   bool gradient_is_shared(Value value) const;
   /// On a GPU: `emit` gives the gradient of what y was made of, from the gradient dz of a product
-  /// z = y weight^T that read y, without that of y in between; false where it cannot. For a y that
-  /// one product reads.
-  using Through = std::function<bool(Value dz, const Weight& weight)>;
+  /// z = y weight^T that read y, without that of y in between. Where `again`, it makes y once more
+  /// on the way. Returns where that goes; nothing where it cannot. For a y that one product reads.
+  using Through = std::function<std::optional<Value>(Value dz, const Weight& weight, bool again)>;
   void set_through(Value y, Through emit) { state(y).through = std::move(emit); }
   Through through(Value y) { return state(y).through; }
+  /// On a GPU: the backward pass of what made y can make y once more on its way, so that memory
+  /// need not hold it until then. What is made again may differ from y by the rounding of what it
+  /// is made of: it serves gradients of weights alone.
+  void can_make_again(Value y) { state(y).made_again = true; }
+  /// Calls `emit` with x as the backward pass has it: at once, or where x is made again, then.
+  void when_there(Value x, std::function<void(Value)> emit);
+  /// For the one who can, when all readers of y have been emitted: whether anyone waits.
+  bool is_awaited(Value y) { return !state(y).waiting.empty(); }
+  /// And the answer: from the last step on `copy` holds y.
+  void made_again(Value y, Value copy);
   /// On a GPU: from now on the first step that gives a matrix's or a table's gradient sets it (=).
   void set_gradients() { sets_ = true; }
   /// Whether this is that step, which then says so in Step::sets; ask once for each.
@@ -97,6 +107,10 @@ class Tape {
     std::string scope;
     std::function<void()> emit;
   };
+  struct Waiting {
+    std::string scope;
+    std::function<void(Value)> emit;
+  };
   struct State {
     bool needs_gradient = false;
     std::optional<Value> gradient;
@@ -104,6 +118,8 @@ class Tape {
     std::optional<Value> restored;
     std::optional<Value> quantized;
     Through through;
+    bool made_again = false;
+    std::vector<Waiting> waiting;
   };
   State& state(Value value);
   void emit_sums();

@@ -38,7 +38,7 @@ void activate(const Frame& frame, kernels::Activation activation, Value x, Value
 }
 
 void activation_backward(const Frame& frame, kernels::Activation activation, Value dy, Value x,
-                         Value dx, float* dbias, void* parts, cuda::RowSums* sums) {
+                         Value dx, float* dbias, void* parts, cuda::RowSums* sums, void* y) {
   cuda::ActivationBackward args;
   args.activation = activation_of(activation);
   args.dtype = x.dtype;
@@ -47,14 +47,21 @@ void activation_backward(const Frame& frame, kernels::Activation activation, Val
   args.dy = frame.data<const void>(dy);
   args.z = frame.data<const void>(x);
   args.dz = frame.data<void>(dx);
+  args.y = y;
   args.dbias = dbias;
   const GpuFrame& gpu = frame.gpu();
   gpu.check(gpu.api->activation_backward(args, parts, gpu.stream, sums));
 }
 
-Value row_sums_value(Plan& plan, Axis rows, int64_t width) {
+Value norm_sums_value(Plan& plan, Axis rows, int64_t width) {
   return plan.temporary([rows, width](const Extents& extents) {
     return cuda::kernel_api().row_sums_workspace(extents[rows], width);
+  });
+}
+
+Value row_sum_value(Plan& plan, Axis rows, int64_t width) {
+  return plan.temporary([rows, width](const Extents& extents) {
+    return cuda::kernel_api().one_row_sum_workspace(extents[rows], width);
   });
 }
 

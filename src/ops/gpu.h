@@ -22,13 +22,14 @@ kernels::cuda::Dropout dropout_at(const Frame& frame, const DropoutSite& site);
 kernels::cuda::Activation activation_of(kernels::Activation activation);
 
 void activate(const Frame& frame, kernels::Activation activation, Value x, Value y);
-/// dbias may be null, and then the others behind it.
+/// dbias may be null, and then the next two. `y`: = activation(x), may be x; null: not wanted.
 void activation_backward(const Frame& frame, kernels::Activation activation, Value dy, Value x,
                          Value dx, float* dbias = nullptr, void* parts = nullptr,
-                         kernels::cuda::RowSums* sums = nullptr);
+                         kernels::cuda::RowSums* sums = nullptr, void* y = nullptr);
 
-/// A value for sums over rows in parts.
-Value row_sums_value(Plan& plan, Axis rows, int64_t width);
+/// A value for a norm's sums over rows in parts, and for other ops' one sum.
+Value norm_sums_value(Plan& plan, Axis rows, int64_t width);
+Value row_sum_value(Plan& plan, Axis rows, int64_t width);
 
 Value linear(Tape& tape, Value x, Weight master, Weight bias, const LinearOptions& options);
 Value layer_norm(Tape& tape, Value x, const NormParameters& norm, const LayerNormOptions& options);

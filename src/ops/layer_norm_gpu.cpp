@@ -44,8 +44,9 @@ struct Backward {
   DropoutSite dropout = {};  ///< of x
   DropoutSite output_dropout = {};
 
-  /// Gradients of the sum that was normalised, and of x + bias.
-  std::pair<Value, Value> emit(Tape& tape, Value dy) const {
+  /// Gradients of the sum that was normalised, and of x + bias. Where `again`, xhat becomes y, less
+  /// its dropout.
+  std::pair<Value, Value> emit(Tape& tape, Value dy, bool again = false) const {
     Plan& plan = tape.plan();
     const Value dsum = plan.temporary(dy.dtype, dy.rows, dy.width);
     const Value dx = dropout.active() ? plan.temporary(dy.dtype, dy.rows, dy.width) : dsum;
@@ -53,12 +54,13 @@ struct Backward {
         tape.trainable(norm.weight) || tape.trainable(norm.bias) || tape.trainable(bias);
     Step step{"layer_norm_backward", {dy, kept.xhat, kept.rstd}, {dsum}, {}};
     if (dropout.active()) step.writes.push_back(dx);
+    if (again) step.writes.push_back(kept.xhat);
     dropout.add_reads(step.reads);
     output_dropout.add_reads(step.reads);
     std::optional<Value> parts;
     auto list = std::make_shared<cuda::RowSums>();
     if (sums) {
-      parts = row_sums_value(plan, dy.rows, dy.width);
+      parts = norm_sums_value(plan, dy.rows, dy.width);
       step.writes.push_back(*parts);
     }
     step.run = [=, op = *this](const Frame& frame) {
@@ -71,6 +73,8 @@ struct Backward {
       args.xhat = frame.data<const void>(op.kept.xhat);
       args.rstd = frame.data<const float>(op.kept.rstd);
       args.weight = frame.weight<float>(op.norm.weight);
+      args.affine_bias = frame.weight<float>(op.norm.bias);
+      args.y = again ? frame.data<void>(op.kept.xhat) : nullptr;
       args.dropout = dropout_at(frame, op.dropout);
       args.dsum = frame.data<void>(dsum);
       args.dx = op.dropout.active() ? frame.data<void>(dx) : nullptr;
@@ -167,10 +171,13 @@ Value layer_norm(Tape& tape, Value x, const NormParameters& norm, const LayerNor
   }
   tape.on_backward(y, [&tape, x, y, options, residual,
                        op = Backward{norm, *kept, options.bias, options.dropout, {}}] {
-    const auto [dsum, dx] = op.emit(tape, *tape.gradient(y));
+    const bool again = tape.is_awaited(y);
+    const auto [dsum, dx] = op.emit(tape, *tape.gradient(y), again);
+    if (again) tape.made_again(y, op.kept.xhat);
     if (residual) accumulate(tape, *options.residual, dsum);
     if (tape.needs_gradient(x)) accumulate(tape, x, dx);
   });
+  tape.can_make_again(y);
   return y;
 }
 

@@ -112,7 +112,8 @@ struct Linear {
     add(plan, std::move(step));
   }
 
-  void emit_weight_gradient(Plan& plan, Value dy, Value input, bool sets) const {
+  void emit_weight_gradient(Tape& tape, Value dy, Value input) const {
+    const bool sets = tape.takes_gradient(weight);
     Step step{"linear_weight_gradient", {dy, input}, {}, [=, op = *this](const Frame& frame) {
                 ProductShape s = op.shape(ProductKind::weight_gradient, frame.rows(dy), DType::f32);
                 s.add = !sets;
@@ -124,11 +125,12 @@ struct Linear {
                          frame.gradient(op.weight)});
               }};
     if (sets) step.sets.push_back(weight);
-    add(plan, std::move(step), static_cast<size_t>(weight.rows * weight.width) * sizeof(float));
+    add(tape.plan(), std::move(step),
+        static_cast<size_t>(weight.rows * weight.width) * sizeof(float));
   }
 
   void emit_bias_gradient(Tape& tape, Value dy) const {
-    const Value parts = row_sums_value(tape.plan(), dy.rows, weight.rows);
+    const Value parts = row_sum_value(tape.plan(), dy.rows, weight.rows);
     auto sums = std::make_shared<cuda::RowSums>();
     tape.plan().add({"linear_bias_gradient", {dy}, {parts}, [=, op = *this](const Frame& frame) {
                        const GpuFrame& gpu = frame.gpu();
@@ -167,15 +169,21 @@ struct Linear {
   }
 
   void emit_backward(Tape& tape, Value dy, bool bias_too) const {
-    if (tape.trainable(weight)) {
-      emit_weight_gradient(tape.plan(), dy, tape.saved(x), tape.takes_gradient(weight));
-    }
-    if (bias_too && tape.trainable(bias)) emit_bias_gradient(tape, dy);
-    if (!tape.needs_gradient(x)) return;
+    const bool trains = tape.trainable(weight);
     const Tape::Through through = tape.through(x);
     const bool whole = column == 0 && dy.width == weight.rows;
-    if (through && whole && !tape.gradient(x) && through(dy, weight)) return;
-    emit_input_gradient(tape, dy);
+    std::optional<Value> again;
+    if (through && whole && !tape.gradient(x)) again = through(dy, weight, trains);
+    if (bias_too && tape.trainable(bias)) emit_bias_gradient(tape, dy);
+    if (trains && again) {
+      emit_weight_gradient(tape, dy, *again);
+    } else if (trains && tape.gradient_is_shared(y)) {  // dy may be added to meanwhile
+      emit_weight_gradient(tape, dy, tape.saved(x));
+    } else if (trains) {
+      tape.when_there(
+          x, [&tape, dy, op = *this](Value input) { op.emit_weight_gradient(tape, dy, input); });
+    }
+    if (tape.needs_gradient(x) && !again) emit_input_gradient(tape, dy);
   }
 };
 
@@ -189,7 +197,7 @@ Value emit_activation_backward(Tape& tape, Value dy, Value z, kernels::Activatio
   std::optional<Value> parts;
   auto sums = std::make_shared<cuda::RowSums>();
   if (sums_bias) {
-    parts = row_sums_value(plan, z.rows, z.width);
+    parts = row_sum_value(plan, z.rows, z.width);
     step.writes.push_back(*parts);
   }
   step.run = [=](const Frame& frame) {
@@ -203,13 +211,13 @@ Value emit_activation_backward(Tape& tape, Value dy, Value z, kernels::Activatio
 }
 
 /// The same from the gradient dy of the product behind the activation, y = activation(z) weight^T:
-/// in one kernel where it can be.
-Value emit_through(Tape& tape, Value dy, const Weight& weight, Value z,
+/// in one kernel where it can be. Where `again`, z becomes activation(z).
+Value emit_through(Tape& tape, Value dy, const Weight& weight, bool again, Value z,
                    kernels::Activation activation, const Weight& bias) {
   Plan& plan = tape.plan();
   const Value dz = plan.temporary(z.dtype, z.rows, z.width);
   const bool sums_bias = tape.trainable(bias);
-  const Value parts = row_sums_value(plan, z.rows, z.width);
+  const Value parts = row_sum_value(plan, z.rows, z.width);
   auto sums = std::make_shared<cuda::RowSums>();
   const Linear behind{z, weight, {}, {}, dy, false, 0};
   Step step{"linear_input_gradient", {dy, z}, {dz, parts}, [=](const Frame& frame) {
@@ -225,6 +233,7 @@ Value emit_through(Tape& tape, Value dy, const Weight& weight, Value z,
               fused.weight = frame.weight(weight);
               fused.z = frame.data<const void>(z);
               fused.dz = frame.data<void>(dz);
+              fused.y = again ? frame.data<void>(z) : nullptr;
               fused.dbias = dbias;
               if (!gpu.tuning && activation == kernels::Activation::gelu &&
                   fused.m >= cuda::kLinearGeluRows && gpu.api->linear_gelu_backward_fits(fused)) {
@@ -238,8 +247,9 @@ Value emit_through(Tape& tape, Value dy, const Weight& weight, Value z,
               product(frame, s, {fused.dy, fused.weight, nullptr, fused.dz});
               if (gpu.tuning) return;
               activation_backward(frame, activation, dz, z, dz, dbias, frame.data<void>(parts),
-                                  sums.get());
+                                  sums.get(), fused.y);
             }};
+  if (again) step.writes.push_back(z);
   behind.add(plan, std::move(step));
   if (sums_bias) tape.add_up(parts, sums);
   return dz;
@@ -317,11 +327,13 @@ Value linear(Tape& tape, Value x, Weight master, Weight bias, const LinearOption
     tape.set_gradient(op.y, emit_activation_backward(tape, *tape.gradient(op.activated), op.y,
                                                      op.activation, op.bias));
   });
-  tape.set_through(y, [&tape, op](Value dy, const Weight& behind) {
-    if (dy.dtype != op.y.dtype) return false;
-    tape.set_gradient(op.y, emit_through(tape, dy, behind, op.y, op.activation, op.bias));
-    return true;
-  });
+  tape.set_through(y,
+                   [&tape, op](Value dy, const Weight& behind, bool again) -> std::optional<Value> {
+                     if (dy.dtype != op.y.dtype) return {};
+                     tape.set_gradient(
+                         op.y, emit_through(tape, dy, behind, again, op.y, op.activation, op.bias));
+                     return op.y;
+                   });
   return y;
 }
 

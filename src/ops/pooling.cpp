@@ -85,8 +85,11 @@ Value normalize_rows(Tape& tape, Value x) {
 Value gather_rows(Tape& tape, Value x, Value indices) {
   const Value y = emit_gather(tape.plan(), x, indices);
   if (!tape.needs_gradient(x)) return y;
-  tape.recompute(y,
-                 [&tape, x, indices] { return emit_gather(tape.plan(), tape.saved(x), indices); });
+  // On a GPU a few rows are kept rather than all that they were taken from.
+  if (!tape.gpu()) {
+    tape.recompute(
+        y, [&tape, x, indices] { return emit_gather(tape.plan(), tape.saved(x), indices); });
+  }
   tape.on_backward(y, [&tape, x, y, indices] {
     accumulate(tape, x, emit_scatter(tape.plan(), *tape.gradient(y), x, indices));
   });

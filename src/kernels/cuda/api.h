@@ -37,6 +37,7 @@ struct KernelApi {
   decltype(&cuda::embed_and_normalize) embed_and_normalize;
   decltype(&cuda::layer_norm_backward) layer_norm_backward;
   decltype(&cuda::row_sums_workspace) row_sums_workspace;
+  decltype(&cuda::one_row_sum_workspace) one_row_sum_workspace;
   decltype(&cuda::column_sums) column_sums;
   decltype(&cuda::add_row_sums) add_row_sums;
   decltype(&cuda::embedding_backward_workspace) embedding_backward_workspace;

@@ -179,6 +179,7 @@ extern "C" const hone::kernels::cuda::KernelApi* hone_cuda_kernel_api() {
       .embed_and_normalize = embed_and_normalize,
       .layer_norm_backward = layer_norm_backward,
       .row_sums_workspace = row_sums_workspace,
+      .one_row_sum_workspace = one_row_sum_workspace,
       .column_sums = column_sums,
       .add_row_sums = add_row_sums,
       .embedding_backward_workspace = embedding_backward_workspace,

@@ -24,7 +24,7 @@ struct ActivationBackward {
   void* y = nullptr;
   float* dbias = nullptr;
 };
-/// Leaves the sums of dbias in parts in the workspace, row_sums_workspace(rows, width) bytes;
+/// Leaves the sums of dbias in parts in the workspace, one_row_sum_workspace(rows, width) bytes;
 /// `sums` says how they are added up. Both may be null without a dbias.
 Status activation_backward(const ActivationBackward& args, void* workspace, Stream stream,
                            RowSums* sums);

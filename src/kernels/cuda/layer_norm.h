@@ -48,6 +48,8 @@ struct NormBackward {
   const void* xhat = nullptr;
   const float* rstd = nullptr;
   const float* weight = nullptr;
+  const float* affine_bias = nullptr;  ///< read for y alone
+  void* y = nullptr;         ///< = xhat weight + affine_bias; may be xhat; null: not wanted
   Dropout dropout;           ///< as forward had it
   void* dsum = nullptr;      ///< = of s, and so of the residual; may be dy
   void* dx = nullptr;        ///< = of x + bias; null where forward did not drop: it is dsum

@@ -13,6 +13,8 @@ struct Arrays {
   const T* xhat;
   const float* rstd;
   const float* weight;
+  const float* affine_bias;
+  T* y;
   T* dsum;
   T* dx;
   Dropout dropout, output_dropout;
@@ -69,6 +71,14 @@ __global__ void __launch_bounds__(kNormWarps * 32, 3)
       if (!there || at >= width) continue;
       if (output_drop.active) output_drop.apply(row, at, g[i]);
       const Chunk weight = load_columns<kAligned>(a.weight, at, width);
+      if (a.y) {
+        Chunk y = load_columns<kAligned>(a.affine_bias, at, width);
+#pragma unroll
+        for (int j = 0; j < kChunk; ++j) {
+          y.value[j] = fmaf(xhat[i].value[j], weight.value[j], y.value[j]);
+        }
+        store_columns<kAligned>(a.y + row * width, at, width, y);
+      }
 #pragma unroll
       for (int j = 0; j < kChunk; ++j) {
         const float dy = g[i].value[j], x = xhat[i].value[j];
@@ -116,13 +126,16 @@ Status launch(const NormBackward& args, float* partials, Stream stream) {
                     static_cast<const T*>(args.xhat),
                     args.rstd,
                     args.weight,
+                    args.affine_bias,
+                    static_cast<T*>(args.y),
                     static_cast<T*>(args.dsum),
                     static_cast<T*>(args.dx),
                     args.dropout,
                     args.output_dropout,
                     partials};
   const bool aligned = args.width % kChunk == 0 && aligned16(args.dy) && aligned16(args.xhat) &&
-                       aligned16(args.weight) && aligned16(args.dsum) && aligned16(args.dx);
+                       aligned16(args.weight) && aligned16(args.affine_bias) &&
+                       aligned16(args.y) && aligned16(args.dsum) && aligned16(args.dx);
   return by_norm_layout(args.width, aligned, [&](auto layout) {
     using Layout = decltype(layout);
     const int64_t blocks = blocks_of(args.rows, args.width);

@@ -15,6 +15,7 @@ struct GeluMaps {
   CUtensorMap a, b;
   CUtensorMap z;    ///< written by the forward pass, read by the backward pass
   CUtensorMap out;  ///< y or dz
+  CUtensorMap y;    ///< written by the backward pass
 };
 
 struct GeluSizes {
@@ -150,6 +151,14 @@ __device__ __forceinline__ uint32_t matrix_place(uint32_t chunks, int chunk, int
   return chunks + chunk * kChunkBytes + row * 128 + (((2 * part + lane / 16) ^ (row & 7)) << 4);
 }
 
+/// The warp's chunks to a matrix, by one thread; row is that of the warp's first.
+__device__ __forceinline__ void store_chunks(uint32_t chunks, const CUtensorMap& map, int row,
+                                             int column) {
+  for (int i = 0; i < kChunks; ++i) {
+    store_box(map, chunks + i * kChunkBytes, column + i / 2 * 64, row + i % 2 * 64);
+  }
+}
+
 /// All sums, rounded, to the warp's chunks and on to a matrix; row is that of the warp's first.
 /// What was stored from there before must have been read.
 template <typename T>
@@ -166,10 +175,7 @@ __device__ __forceinline__ void store_tile(const TileSums& sums, uint32_t chunks
   }
   shared_written();
   __syncwarp();
-  if (!leads) return;
-  for (int i = 0; i < kChunks; ++i) {
-    store_box(map, chunks + i * kChunkBytes, column + i / 2 * 64, row + i % 2 * 64);
-  }
+  if (leads) store_chunks(chunks, map, row, column);
 }
 
 /// The product of End::Type. Each thread of the multiplying groups makes an End: begin() sets the

@@ -25,8 +25,8 @@ bool linear_gelu_fits(const LinearGelu& args);
 Status linear_gelu(const LinearGelu& args, Stream stream);
 
 /// What comes before it in the backward pass: the input gradient of the layer behind the GELU,
-/// dz [m, k] = dy [m, n] * weight [n, k] times gelu'(z), and by `sums` dbias += the column sums of
-/// dz. dz may be z.
+/// dz [m, k] = dy [m, n] * weight [n, k] times gelu'(z), with it y [m, k] = gelu(z), and by `sums`
+/// dbias += the column sums of dz. dz or y may be z.
 struct LinearGeluBackward {
   DType dtype = DType::bf16;  ///< of all but dbias
   int64_t m = 0, n = 0, k = 0;
@@ -36,9 +36,10 @@ struct LinearGeluBackward {
   const void* z = nullptr;
   void* dz = nullptr;
   float* dbias = nullptr;  ///< [k]; null: not wanted
+  void* y = nullptr;       ///< null: not wanted
 };
 bool linear_gelu_backward_fits(const LinearGeluBackward& args);
-/// The workspace has row_sums_workspace(m, k) bytes; see activation_backward().
+/// The workspace has one_row_sum_workspace(m, k) bytes; see activation_backward().
 Status linear_gelu_backward(const LinearGeluBackward& args, void* workspace, Stream stream,
                             RowSums* sums);
 

@@ -6,8 +6,9 @@ namespace hone::kernels::cuda {
 namespace {
 
 /// The product times gelu'(z) to memory, and its column sums over a warp's rows of a tile. z comes
-/// during the product to where the result goes.
-template <typename T>
+/// during the product to where the result goes; where kAgain, gelu(z) goes to memory from there
+/// first.
+template <typename T, bool kAgain>
 struct GeluBackwardEnd {
   using Type = T;
   static constexpr bool kBackward = true;
@@ -46,10 +47,17 @@ struct GeluBackwardEnd {
       }
       if (sizes.partials) write_totals(totals, row, column + 64 * c);
     }
-    store_tile<T>(sums, chunks, maps.out, row + warp % 4 * 16, column);
+    row += warp % 4 * 16;
+    if constexpr (kAgain) {
+      shared_written();
+      __syncwarp();
+      if (threadIdx.x % 32 == 0) store_chunks(chunks, maps.y, row, column);
+    }
+    store_tile<T>(sums, chunks, maps.out, row, column);
   }
 
-  /// v [8], 16 columns of a thread's rows, becomes dz and is added to the four totals.
+  /// v [8], 16 columns of a thread's rows, becomes dz and is added to the four totals; z in shared
+  /// memory becomes gelu(z).
   __device__ __forceinline__ void multiply_part(float* v, int chunk, int part,
                                                 float* totals) const {
     uint32_t z[4];
@@ -57,10 +65,15 @@ struct GeluBackwardEnd {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const float2 pair = unpack_pair<T>(z[i]);
-      v[2 * i] *= narrow_gelu(pair.x).slope;
-      v[2 * i + 1] *= narrow_gelu(pair.y).slope;
+      const ActivationValue a = narrow_gelu(pair.x), b = narrow_gelu(pair.y);
+      v[2 * i] *= a.slope;
+      v[2 * i + 1] *= b.slope;
+      if constexpr (kAgain) z[i] = pack_pair<T>(a.value, b.value);
       totals[i / 2 * 2] += v[2 * i];
       totals[i / 2 * 2 + 1] += v[2 * i + 1];
+    }
+    if constexpr (kAgain) {
+      store_matrices(matrix_place(chunks, chunk, part), z[0], z[1], z[2], z[3]);
     }
   }
 
@@ -104,19 +117,23 @@ Status launch(const LinearGeluBackward& args, float* partials, Stream stream) {
   }
   if (!status) status = describe_boxes(&maps.z, args.dtype, args.z, args.m, args.k, args.k, 16);
   if (!status) status = describe_boxes(&maps.out, args.dtype, args.dz, args.m, args.k, args.k, 16);
+  if (!status && args.y) {
+    status = describe_boxes(&maps.y, args.dtype, args.y, args.m, args.k, args.k, 16);
+  }
   if (status) return status;
   const GeluSizes sizes{.rows = static_cast<int>(args.m),
                         .columns = static_cast<int>(args.k),
                         .depth = static_cast<int>(args.n),
                         .partials = partials};
-  return launch_linear_gelu<GeluBackwardEnd<T>>(maps, sizes, stream);
+  return args.y ? launch_linear_gelu<GeluBackwardEnd<T, true>>(maps, sizes, stream)
+                : launch_linear_gelu<GeluBackwardEnd<T, false>>(maps, sizes, stream);
 }
 
 }  // namespace
 
 bool linear_gelu_backward_fits(const LinearGeluBackward& args) {
   return gelu_product_fits(args.dtype, args.m, args.n, args.k, args.lddy) && aligned16(args.dy) &&
-         aligned16(args.weight) && aligned16(args.z) && aligned16(args.dz);
+         aligned16(args.weight) && aligned16(args.z) && aligned16(args.dz) && aligned16(args.y);
 }
 
 Status linear_gelu_backward(const LinearGeluBackward& args, void* workspace, Stream stream,

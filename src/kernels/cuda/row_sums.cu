@@ -81,11 +81,13 @@ Status add_row_sums(const RowSums* list, int64_t count, Stream stream) {
 }
 
 size_t row_sums_workspace(int64_t rows, int64_t width) {
-  const int64_t norm_blocks = std::min(rows, kNormSumBlocks);
-  const int64_t parts =
-      std::max({3 * norm_blocks, column_sum_runs(rows), gelu_sum_parts(rows)});
-  const int64_t floats = parts * width;
-  return static_cast<size_t>(floats) * sizeof(float);
+  const size_t norm = static_cast<size_t>(3 * std::min(rows, kNormSumBlocks) * width);
+  return std::max(norm * sizeof(float), one_row_sum_workspace(rows, width));
+}
+
+size_t one_row_sum_workspace(int64_t rows, int64_t width) {
+  const int64_t parts = std::max(column_sum_runs(rows), gelu_sum_parts(rows));
+  return static_cast<size_t>(parts * width) * sizeof(float);
 }
 
 Status column_sums(DType dtype, const void* x, int64_t stride, int64_t rows, int64_t width,

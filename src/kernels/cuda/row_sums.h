@@ -17,8 +17,10 @@ struct RowSums {
 /// In the order of the blocks: two runs give the same bits. No two outs overlap.
 Status add_row_sums(const RowSums* list, int64_t count, Stream stream);
 
-/// Bytes for the parts of one call's sums over [rows, width], whichever call it is.
+/// Bytes for the parts of one call's sums over [rows, width], whichever call it is; and of the
+/// calls that leave one sum, which is all but a norm's.
 size_t row_sums_workspace(int64_t rows, int64_t width);
+size_t one_row_sum_workspace(int64_t rows, int64_t width);
 
 /// Leaves the column sums of x [rows, width], rows `stride` apart, in parts.
 Status column_sums(DType dtype, const void* x, int64_t stride, int64_t rows, int64_t width,

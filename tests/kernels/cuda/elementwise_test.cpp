@@ -35,7 +35,7 @@ TEST_F(CudaElementwise, Activations) {
         DeviceArray gdbias(stream(), DType::f32, std::vector<float>(size_t(s.width), 0.5f));
         check(api().activate(activation, dtype, gz.data(), count, gy.data(), handle()));
         expect_near(gy.get(), y, dtype, 1e-6);
-        const CudaBuffer workspace(api().row_sums_workspace(s.rows, s.width));
+        const CudaBuffer workspace(api().one_row_sum_workspace(s.rows, s.width));
         ActivationBackward args{activation, dtype,      s.rows,       s.width,        gdy.data(),
                                 gz.data(),  gdz.data(), again.data(), gdbias.floats()};
         RowSums sums;

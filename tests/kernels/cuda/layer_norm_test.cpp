@@ -84,11 +84,12 @@ class CudaNorm : public GpuTest {
     expect_near(xhat.get(), ref.xhat, dtype, forward_error(dtype));
     expect_near(y.get(), ref.y, dtype, forward_error(dtype));
     expect_near(rstd.get(), ref.rstd, DType::f32, 1e-5);
-    backward(c, dtype, ref, xhat, rstd, dweight, with);
+    backward(c, dtype, ref, xhat, rstd, dweight, daffine, with);
   }
 
   void backward(const Case& c, DType dtype, const Reference& ref, const DeviceArray& xhat,
-                const DeviceArray& rstd, const DeviceArray& weight, const DropoutRows& with) {
+                const DeviceArray& rstd, const DeviceArray& weight, const DeviceArray& affine,
+                const DropoutRows& with) {
     const int64_t count = c.rows * c.width;
     const auto dy = random_floats(count, 6, dtype);
     // What the kernel reads was rounded; the reference reads the same.
@@ -146,6 +147,32 @@ class CudaNorm : public GpuTest {
     sums.set(quarter);
     add_column_sums();
     EXPECT_EQ(sums.bytes(), first);
+    makes_y_again(b, ref, xhat_read, xhat, affine);
+  }
+
+  /// On the way, apart and in place.
+  void makes_y_again(NormBackward b, const Reference& ref, const std::vector<double>& xhat_read,
+                     const DeviceArray& xhat, const DeviceArray& affine) {
+    const int64_t count = b.rows * b.width;
+    std::vector<double> y(xhat_read);
+    for (int64_t i = 0; i < count; ++i) {
+      y[i] = y[i] * ref.weight[i % b.width] + ref.affine[i % b.width];
+    }
+    DeviceArray apart(stream(), b.dtype, count), dsum(stream(), b.dtype, count);
+    DeviceArray without(stream(), b.dtype, count);
+    b.dweight = b.daffine_bias = b.dbias = nullptr;
+    b.dsum = without.data();
+    check(api().layer_norm_backward(b, nullptr, handle(), nullptr));
+    b.affine_bias = affine.floats();
+    b.dsum = dsum.data();
+    b.y = apart.data();
+    check(api().layer_norm_backward(b, nullptr, handle(), nullptr));
+    expect_near(apart.get(), y, b.dtype, 1e-6);
+    EXPECT_EQ(dsum.bytes(), without.bytes());
+    b.y = xhat.data();
+    check(api().layer_norm_backward(b, nullptr, handle(), nullptr));
+    EXPECT_EQ(xhat.bytes(), apart.bytes());
+    EXPECT_EQ(dsum.bytes(), without.bytes());
   }
 };
 

@@ -100,14 +100,31 @@ TEST_F(CudaLinearGelu, Backward) {
       LinearGeluBackward args{dtype,      s.rows,    s.depth,   s.columns,  lddy,
                               gdy.data(), gw.data(), gz.data(), gdz.data(), gdbias.floats()};
       ASSERT_TRUE(api().linear_gelu_backward_fits(args));
-      const CudaBuffer workspace(api().row_sums_workspace(s.rows, s.columns));
+      const CudaBuffer workspace(api().one_row_sum_workspace(s.rows, s.columns));
       RowSums sums;
       check(api().linear_gelu_backward(args, workspace.data(), handle(), &sums));
       check(api().add_row_sums(&sums, 1, handle()));
       expect_near(gdz.get(), dz, dtype, 2e-6);
       expect_near(gdbias.get(), dbias, DType::f32, 1e-5);
+      std::vector<double> y;
+      for (const float value : z) y.push_back(gelu(value).value);
+      DeviceArray gy(stream(), dtype, count), again(stream(), dtype, count);
+      const auto dbias_alone = gdbias.bytes();
       args.dbias = nullptr;
-      args.dz = gz.data();  // in place
+      args.dz = again.data();
+      args.y = gy.data();
+      check(api().linear_gelu_backward(args, nullptr, handle(), nullptr));
+      EXPECT_EQ(again.bytes(), gdz.bytes());
+      expect_near(gy.get(), y, dtype, 2e-6);
+      DeviceArray over(stream(), dtype, z), dz_again(stream(), dtype, count);
+      args.z = args.y = over.data();  // in place
+      args.dz = dz_again.data();
+      check(api().linear_gelu_backward(args, nullptr, handle(), nullptr));
+      EXPECT_EQ(over.bytes(), gy.bytes());
+      EXPECT_EQ(dz_again.bytes(), gdz.bytes());
+      EXPECT_EQ(gdbias.bytes(), dbias_alone);
+      args.y = nullptr;
+      args.z = args.dz = gz.data();  // the other in place
       check(api().linear_gelu_backward(args, nullptr, handle(), nullptr));
       EXPECT_EQ(gz.bytes(), gdz.bytes());
     }
