@@ -127,6 +127,15 @@ bool Tape::gradient_is_shared(Value value) const {
   });
 }
 
+Tape::Through Tape::through(Value y) {
+  const auto reads = [&](const Step& step) {
+    return std::any_of(step.reads.begin(), step.reads.end(),
+                       [&](Value value) { return value.id == y.id; });
+  };
+  const std::vector<Step>& steps = plan_.steps();
+  return std::count_if(steps.begin(), steps.end(), reads) == 1 ? state(y).through : Through();
+}
+
 void Tape::when_there(Value x, std::function<void(Value)> emit) {
   if (!state(x).made_again) return emit(saved(x));
   state(x).waiting.push_back({plan_.scope(), std::move(emit)});

@@ -77,10 +77,11 @@ class Tape {
   bool gradient_is_shared(Value value) const;
   /// On a GPU: `emit` gives the gradient of what y was made of, from the gradient dz of a product
   /// z = y weight^T that read y, without that of y in between. Where `again`, it makes y once more
-  /// on the way. Returns where that goes; nothing where it cannot. For a y that one product reads.
+  /// on the way. Returns where that goes; nothing where it cannot.
   using Through = std::function<std::optional<Value>(Value dz, const Weight& weight, bool again)>;
   void set_through(Value y, Through emit) { state(y).through = std::move(emit); }
-  Through through(Value y) { return state(y).through; }
+  /// Empty where there is none, or not one step alone has read y.
+  Through through(Value y);
   /// On a GPU: the backward pass of what made y can make y once more on its way, so that memory
   /// need not hold it until then. What is made again may differ from y by the rounding of what it
   /// is made of: it serves gradients of weights alone.

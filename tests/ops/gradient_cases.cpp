@@ -68,6 +68,15 @@ class Table {
           return linear(tape, y, w[2], w[3], form.isa,
                         {.activation = Activation::tanh, .out = form.dtype});
         });
+    add(s, "two_linears_that_read_a_gelu", {input(s, 1)},
+        {matrix(6, s.width, 2), vector_of(6, 3), matrix(4, 6, 4), matrix(4, 6, 5)},
+        [](Tape& tape, const auto& x, const auto& w, const OpForm& form) {
+          const Value y = linear(tape, x[0], w[0], w[1], form.isa,
+                                 {.activation = Activation::gelu, .out = form.dtype});
+          const Value z = linear(tape, y, w[2], {}, form.isa, {.out = form.dtype});
+          linear(tape, y, w[3], {}, form.isa, {.into = z});
+          return activate(tape, z, Activation::tanh);
+        });
   }
 
   /// An adapter of rank 2 beside the last 3 columns of 7.
@@ -94,6 +103,18 @@ class Table {
           const Value y = linear(tape, x[0], w[0], w[1], form.isa, {.out = form.dtype});
           const Value z = linear(tape, y, w[0], w[1], form.isa, {.out = form.dtype});
           return layer_norm(tape, z, {w[2], w[3], 1e-2f}, {.residual = x[0], .out = form.dtype});
+        });
+    add(s, "linears_and_a_residual_behind_a_norm", {input(s, 1), input(s, 2)},
+        {vector_of(s.width, 3), vector_of(s.width, 4), matrix(6, s.width, 5), vector_of(6, 6),
+         matrix(s.width, 6, 7), matrix(s.width, s.width, 8)},
+        [](Tape& tape, const auto& x, const auto& w, const OpForm& form) {
+          const NormParameters norm{w[0], w[1], 1e-2f};
+          const Value y = layer_norm(tape, x[0], norm, {.residual = x[1], .out = form.dtype});
+          const Value z = linear(tape, y, w[2], w[3], form.isa,
+                                 {.activation = Activation::gelu, .out = form.dtype});
+          const Value out = linear(tape, z, w[4], {}, form.isa, {.out = form.dtype});
+          linear(tape, y, w[5], {}, form.isa, {.into = out});
+          return layer_norm(tape, out, norm, {.residual = y, .out = form.dtype});
         });
     add(s, "scale", {input(s, 1)}, {}, [](Tape& tape, const auto& x, const auto&, const OpForm&) {
       return scale(tape, x[0], -0.3f);

@@ -1,18 +1,15 @@
 // Training on a GPU with values where gradients come later, against training without.
 #include <gtest/gtest.h>
 
-#include "device/cuda.h"
 #include "optim/gpu_optimizer.h"
 #include "plan/gpu_runner.h"
 #include "train/family_fixture.h"
+#include "train/gpu_fixture.h"
 
 namespace hone::train {
 namespace {
 
-struct Outcome {
-  std::vector<double> losses;
-  std::vector<double> norms;
-  std::vector<float> weights;
+struct LentOutcome : Outcome {
   size_t lent = 0;  ///< values that lie among the gradients
 };
 
@@ -29,7 +26,7 @@ size_t count_lent(const Plan& plan, GpuRunner& runner, const GradientArray& grad
 }
 
 /// What Stepper does for steps of one batch.
-Outcome train(const std::string& name, bool lends, const models::TrainingOptions& options) {
+LentOutcome train(const std::string& name, bool lends, const models::TrainingOptions& options) {
   ThreadPool pool(1);
   Family family(name);
   family.drop(0.1f);
@@ -43,7 +40,7 @@ Outcome train(const std::string& name, bool lends, const models::TrainingOptions
   execution.gpu()->set_touched(optimizer.gpu()->touched());
   optimizer.gpu()->set_gradients_set(step.set_slots);
   if (lends) execution.lend(optimizer.gpu()->gradient_array());
-  Outcome outcome;
+  LentOutcome outcome;
   for (const size_t number : {0, 1, 2, 0, 1, 2, 0}) {
     const TrainingBatch batch = family.batch(number);
     const int64_t random[2] = {1, static_cast<int64_t>(outcome.losses.size())};
@@ -71,21 +68,15 @@ Outcome train(const std::string& name, bool lends, const models::TrainingOptions
   return outcome;
 }
 
-class GpuTrainingMemory : public testing::TestWithParam<const char*> {
- protected:
-  void SetUp() override {
-    if (!cuda_info().missing.empty()) GTEST_SKIP() << "no GPU: " << cuda_info().missing;
-    use_cuda_device(0);
-  }
-};
+class GpuTrainingMemory : public OnGpu<const char*> {};
 
 TEST_P(GpuTrainingMemory, LentByGradientsChangesNoBits) {
   for (const DType dtype : {DType::f32, DType::bf16}) {
     for (const int64_t segments : {0, 2}) {
       SCOPED_TRACE(std::string(dtype_name(dtype)) + ", segments: " + std::to_string(segments));
       const models::TrainingOptions options{.dtype = dtype, .checkpoint_segments = segments};
-      const Outcome own = train(GetParam(), false, options);
-      const Outcome lent = train(GetParam(), true, options);
+      const LentOutcome own = train(GetParam(), false, options);
+      const LentOutcome lent = train(GetParam(), true, options);
       EXPECT_GT(lent.lent, 10u);
       EXPECT_EQ(own.lent, 0u);
       EXPECT_EQ(lent.losses, own.losses);

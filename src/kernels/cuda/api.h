@@ -15,7 +15,7 @@
 
 namespace hone::kernels::cuda {
 
-constexpr uint32_t kKernelApiVersion = 5;
+constexpr uint32_t kKernelApiVersion = 6;
 
 /// The plugin's kernels: all that the rest of hone sees of them. A change raises the version.
 struct KernelApi {
