@@ -114,6 +114,29 @@ def users_ms(lines, name):
     return None
 
 
+MEMORY_CASE = "train b32, len 128"  # whose peak memory is compared
+MEMORY_BAR = 0.8  # of a peer's, at most
+
+
+def memory_row(rounds, expert, users):
+    """Gigabytes at the peak of a training step: all that hone takes of the device, and what the
+    peers' tensors take."""
+    ours = max((r[MEMORY_CASE]["device_bytes"] for r in rounds if MEMORY_CASE in r), default=0)
+    theirs = next((line["peak_gb"] for line in expert
+                   if line["case"].startswith("packed compile train bs32 len128")
+                   and "peak_gb" in line), None)
+    many = next((line["peak_MB"] * 2**20 / 1e9 for line in users
+                 if USERS[MEMORY_CASE] in line["case"] and "peak_MB" in line), None)
+    return {"hone_gb": ours / 1e9, "expert_gb": theirs, "users_gb": many}
+
+
+def memory_line(row):
+    parts = [f"{who} {row[key]:.2f} GB ({row['hone_gb'] / row[key]:.2f} of it, at most {MEMORY_BAR})"
+             for who, key in (("the strongest PyTorch", "expert_gb"),
+                              ("users' torch.compile", "users_gb")) if row[key]]
+    return f"Peak memory, {MEMORY_CASE}: hone {row['hone_gb']:.2f} GB; {'; '.join(parts)}."
+
+
 def svg(rows):
     """A bar a case: the ratio to the expert's; a line at 1, a mark at the bar and at the floor's."""
     left, width, high = 230, 420, 34
@@ -186,10 +209,16 @@ def main():
                      f"{number(r.get('expert_ratio'))} | {r['bar']:.2f} | "
                      f"{number(r['users_ms'], 3)} | {number(r.get('users_ratio'))} | "
                      f"{r['users_bar']:.2f} | {r['floor_ms']} | {100 * r['share_of_floor']:.0f}% |")
+    memory = memory_row(rounds, expert, users)
+    if memory["hone_gb"]:
+        lines += ["", memory_line(memory)]
+        missed |= any(memory[key] and memory["hone_gb"] > MEMORY_BAR * memory[key]
+                      for key in ("expert_gb", "users_gb"))
     options.output.mkdir(parents=True, exist_ok=True)
     (options.output / "gpu.md").write_text("\n".join(lines) + "\n")
     (options.output / "gpu.json").write_text(json.dumps(
-        {"machine": facts, "cases": rows, "hone": rounds, "expert": expert, "users": users},
+        {"machine": facts, "cases": rows, "memory": memory, "hone": rounds, "expert": expert,
+         "users": users},
         indent=1) + "\n")
     if all("expert_ratio" in r for r in rows):
         (options.output / "gpu.svg").write_text(svg(rows))
