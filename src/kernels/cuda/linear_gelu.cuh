@@ -151,12 +151,28 @@ __device__ __forceinline__ uint32_t matrix_place(uint32_t chunks, int chunk, int
   return chunks + chunk * kChunkBytes + row * 128 + (((2 * part + lane / 16) ^ (row & 7)) << 4);
 }
 
-/// The warp's chunks to a matrix, by one thread; row is that of the warp's first.
-__device__ __forceinline__ void store_chunks(uint32_t chunks, const CUtensorMap& map, int row,
-                                             int column) {
-  for (int i = 0; i < kChunks; ++i) {
-    store_box(map, chunks + i * kChunkBytes, column + i / 2 * 64, row + i % 2 * 64);
+/// Half c of a warp's columns from its chunks to a matrix, by one thread; row is that of the warp's
+/// first, column that of the tile's. Two boxes.
+__device__ __forceinline__ void store_chunks(uint32_t chunks, int c, const CUtensorMap& map,
+                                             int row, int column) {
+  for (int half = 0; half < 2; ++half) {
+    store_box(map, chunks + (2 * c + half) * kChunkBytes, column + 64 * c, row + 64 * half);
   }
+}
+
+/// Half c of the sums, rounded, to its chunks and on to a matrix.
+template <typename T>
+__device__ __forceinline__ void store_half(const TileSums& sums, int c, uint32_t chunks,
+                                           const CUtensorMap& map, int row, int column) {
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    const float* p = sums[i / 4] + 32 * c + 8 * (i % 4);
+    store_matrices(matrix_place(chunks, 2 * c + i / 4, i % 4), pack_pair<T>(p[0], p[1]),
+                   pack_pair<T>(p[2], p[3]), pack_pair<T>(p[4], p[5]), pack_pair<T>(p[6], p[7]));
+  }
+  shared_written();
+  __syncwarp();
+  if (threadIdx.x % 32 == 0) store_chunks(chunks, c, map, row, column);
 }
 
 /// All sums, rounded, to the warp's chunks and on to a matrix; row is that of the warp's first.
@@ -164,18 +180,10 @@ __device__ __forceinline__ void store_chunks(uint32_t chunks, const CUtensorMap&
 template <typename T>
 __device__ __forceinline__ void store_tile(const TileSums& sums, uint32_t chunks,
                                            const CUtensorMap& map, int row, int column) {
-  const bool leads = threadIdx.x % 32 == 0;
-  if (leads) wait_stored<0>();
+  if (threadIdx.x % 32 == 0) wait_stored<0>();
   __syncwarp();
 #pragma unroll
-  for (int i = 0; i < 16; ++i) {
-    const float* p = sums[i / 4 % 2] + 32 * (i / 8) + 8 * (i % 4);
-    store_matrices(matrix_place(chunks, i / 4, i % 4), pack_pair<T>(p[0], p[1]),
-                   pack_pair<T>(p[2], p[3]), pack_pair<T>(p[4], p[5]), pack_pair<T>(p[6], p[7]));
-  }
-  shared_written();
-  __syncwarp();
-  if (leads) store_chunks(chunks, map, row, column);
+  for (int c = 0; c < 2; ++c) store_half<T>(sums, c, chunks, map, row, column);
 }
 
 /// The product of End::Type. Each thread of the multiplying groups makes an End: begin() sets the

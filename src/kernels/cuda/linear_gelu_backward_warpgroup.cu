@@ -36,6 +36,7 @@ struct GeluBackwardEnd {
   }
 
   __device__ __forceinline__ void finish(TileSums& sums, int row, int column) {
+    const int own_row = row + warp % 4 * 16;
     barrier_wait(loaded, parity);
     parity ^= 1;
 #pragma unroll
@@ -45,15 +46,20 @@ struct GeluBackwardEnd {
       for (int i = 0; i < 8; ++i) {
         multiply_part(sums[i / 4] + 32 * c + 8 * (i % 4), 2 * c + i / 4, i % 4, totals + i % 4 * 4);
       }
+      if constexpr (kAgain) {
+        shared_written();
+        __syncwarp();
+        if (threadIdx.x % 32 == 0) store_chunks(chunks, c, maps.y, own_row, column);
+      }
       if (sizes.partials) write_totals(totals, row, column + 64 * c);
     }
-    row += warp % 4 * 16;
-    if constexpr (kAgain) {
-      shared_written();
+#pragma unroll
+    for (int c = 0; c < 2; ++c) {
+      // The two boxes of the other half may still be on their way: of y, then of dz.
+      if (kAgain && threadIdx.x % 32 == 0) wait_stored<2>();
       __syncwarp();
-      if (threadIdx.x % 32 == 0) store_chunks(chunks, maps.y, row, column);
+      store_half<T>(sums, c, chunks, maps.out, own_row, column);
     }
-    store_tile<T>(sums, chunks, maps.out, row, column);
   }
 
   /// v [8], 16 columns of a thread's rows, becomes dz and is added to the four totals; z in shared
