@@ -49,12 +49,11 @@ bool ExitRule::may_leave() const {
   return !last_.empty() && agreed_ + 1 >= settings_.patience;
 }
 
-ExitPass::ExitPass(const models::Encoder& encoder, const models::ExitSettings& settings,
-                   ThreadPool& pool)
+ExitPass::ExitPass(models::Encoder& encoder, const models::ExitSettings& settings, ThreadPool& pool)
     : settings_(settings),
       problem_(encoder.config().problem),
       labels_(encoder.config().labels.size()),
-      layered_(encoder, kWithExits, encoder.parameters().pointers(), pool) {}
+      layered_(encoder, kWithExits, pool) {}
 
 ExitPass::ExitPass(const models::Encoder& encoder, const models::ExitSettings& settings,
                    StreamedWeights& weights, ThreadPool& pool)

@@ -43,8 +43,9 @@ struct ExitAnswer {
 /// Runs a batch through a model with exits. A sequence's answer does not depend on its company.
 class ExitPass {
  public:
-  /// All must outlive this. `settings` in place of the config's own.
-  ExitPass(const models::Encoder& encoder, const models::ExitSettings& settings, ThreadPool& pool);
+  /// All must outlive this. `settings` in place of the config's own. On the encoder's device: see
+  /// Layered.
+  ExitPass(models::Encoder& encoder, const models::ExitSettings& settings, ThreadPool& pool);
   /// The same with weights that come and go.
   ExitPass(const models::Encoder& encoder, const models::ExitSettings& settings,
            StreamedWeights& weights, ThreadPool& pool);

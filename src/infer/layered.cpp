@@ -4,6 +4,8 @@
 #include <cstring>
 #include <numeric>
 
+#include "plan/gpu_runner.h"
+
 namespace hone::infer {
 namespace {
 
@@ -38,18 +40,49 @@ void keep_rows(const std::byte* from, size_t row, const models::Batch& batch,
   to.resize(static_cast<size_t>(at - to.data()));
 }
 
+/// By slot: what any part reads as a shadow.
+std::vector<bool> shadows_of(const std::vector<models::LayerForward>& parts) {
+  std::vector<bool> all;
+  for (const models::LayerForward& part : parts) {
+    all.resize(std::max(all.size(), part.shadows.size()));
+    for (size_t slot = 0; slot < part.shadows.size(); ++slot) {
+      if (part.shadows[slot]) all[slot] = true;
+    }
+  }
+  return all;
+}
+
 }  // namespace
 
+Layered::Layered(models::Encoder& encoder, const models::OutputOptions& output, ThreadPool& pool)
+    : encoder_(encoder), parts_(encoder.record_layers(output)) {
+  nn::Parameters& parameters = encoder.parameters();
+  const bool gpu = parameters.on_gpu();
+  open(gpu ? parameters.arrays_for(encoder.activations(), shadows_of(parts_), false)
+           : parameters.pointers(),
+       pool, output.exits && !gpu);
+}
+
 Layered::Layered(const models::Encoder& encoder, const models::OutputOptions& output,
-                 std::span<const void* const> weights, StreamedWeights* streamed, ThreadPool& pool)
-    : encoder_(encoder), streamed_(streamed), parts_(encoder.record_layers(output)) {
+                 std::span<const void* const> weights, ThreadPool& pool)
+    : encoder_(encoder), parts_(encoder.record_layers(output)) {
+  open(weights, pool, output.exits);
+}
+
+// Weights that come for the first part of a layer would have to come again for the second.
+Layered::Layered(const models::Encoder& encoder, const models::OutputOptions& output,
+                 StreamedWeights& weights, ThreadPool& pool)
+    : encoder_(encoder), streamed_(&weights), parts_(encoder.record_layers(output)) {
+  open(weights.pointers(), pool, false);
+}
+
+void Layered::open(const WeightArrays& weights, ThreadPool& pool, bool splits) {
   executions_.reserve(parts_.size());
   for (const models::LayerForward& part : parts_) {
     executions_.emplace_back(part.plan, weights, pool, arena_);
   }
-  // Weights that come for the first part of a layer would have to come again for the second.
-  if (!output.exits || streamed_) return;
-  split_ = encoder.record_split_layers();
+  if (!splits) return;
+  split_ = encoder_.record_split_layers();
   for (const models::SplitLayer& layer : split_) {
     looks_.emplace_back(layer.look.plan, weights, pool, arena_);
     rests_.emplace_back(layer.rest.plan, weights, pool, arena_);
@@ -80,7 +113,9 @@ void Layered::run_part(const models::LayerForward& part, Execution& execution,
                        const models::Batch& batch) {
   execution.resize(batch.extents());
   batch.bind(part.inputs, execution);
-  if (part.input.id >= 0) execution.bind(part.input, x_.data());
+  if (part.input.id >= 0) {
+    execution.bind(part.input, execution.gpu() ? gpu_x_.data() : x_.data());
+  }
   if (streamed_) {
     run_streamed(part, execution);
   } else {
@@ -124,9 +159,42 @@ void Layered::run_whole(size_t i, models::Batch& batch, const Hooks& hooks) {
   if (part.logits && hooks.decide) {
     leave = ask(i, executions_[i].output<float>(*part.logits), hooks);
   }
-  keep_rows(executions_[i].output<std::byte>(part.output), row_bytes(part.output), batch, leave,
-            x_);
+  carry(i, leave, batch);
+}
+
+void Layered::carry(size_t i, const std::vector<bool>& leave, models::Batch& batch) {
+  if (executions_[i].gpu()) return carry_on_gpu(i, leave, batch);
+  const Value output = parts_[i].output;
+  keep_rows(executions_[i].output<std::byte>(output), row_bytes(output), batch, leave, x_);
   shrink(leave, batch);
+}
+
+/// Before the next part is laid out, in whose memory the output may lie.
+void Layered::carry_on_gpu(size_t i, const std::vector<bool>& leave, models::Batch& batch) {
+  std::vector<int32_t> rows;
+  for (int64_t sequence = 0; sequence < batch.sequences(); ++sequence) {
+    if (!leave.empty() && leave[static_cast<size_t>(sequence)]) continue;
+    const auto first = static_cast<int32_t>(batch.first_token(sequence));
+    for (int32_t t = 0; t < std::ssize(batch.ids(sequence)); ++t) rows.push_back(first + t);
+  }
+  shrink(leave, batch);
+  if (sequences_.empty()) return;
+  GpuRunner& runner = *executions_[i].gpu();
+  const Value output = parts_[i].output;
+  rows.resize(static_cast<size_t>(runner.rounded(batch.extents())[output.rows]), -1);
+  const auto grow = [](CudaBuffer& buffer, size_t bytes) {
+    if (bytes <= buffer.size()) return;
+    buffer = CudaBuffer();
+    buffer = CudaBuffer(bytes);
+  };
+  grow(gpu_x_, rows.size() * row_bytes(output));
+  grow(gpu_rows_, rows.size() * sizeof(int32_t));
+  CudaStream& stream = cuda_stream();
+  stream.copy(gpu_rows_.data(), rows.data(), rows.size() * sizeof(int32_t));
+  cuda_check(kernels::cuda::kernel_api().gather_rows(
+                 output.dtype, runner.address(output), output.width, gpu_rows_.as<int32_t>(),
+                 std::ssize(rows), output.width, gpu_x_.data(), stream.handle()),
+             "gather");
 }
 
 void Layered::run_split(size_t i, models::Batch& batch, const Hooks& hooks) {

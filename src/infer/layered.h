@@ -33,15 +33,15 @@ class Layered {
     std::function<void(int64_t sequence, std::span<const float> row)> finish;
   };
 
-  /// `weights`: by slot of the encoder, read when a part runs. All must outlive this.
+  /// With the encoder's own weights, on its device. On a GPU they are sent there by its
+  /// parameters' refresh(). All must outlive this.
+  Layered(models::Encoder& encoder, const models::OutputOptions& output, ThreadPool& pool);
+  /// `weights`: by slot of the encoder, on a processor.
   Layered(const models::Encoder& encoder, const models::OutputOptions& output,
-          std::span<const void* const> weights, ThreadPool& pool)
-      : Layered(encoder, output, weights, nullptr, pool) {}
-
-  /// The same with weights that come and go.
+          std::span<const void* const> weights, ThreadPool& pool);
+  /// With weights that come and go.
   Layered(const models::Encoder& encoder, const models::OutputOptions& output,
-          StreamedWeights& weights, ThreadPool& pool)
-      : Layered(encoder, output, weights.pointers(), &weights, pool) {}
+          StreamedWeights& weights, ThreadPool& pool);
 
   /// The matrices that a pass reads, one after the other.
   std::vector<int32_t> matrices() const;
@@ -49,13 +49,12 @@ class Layered {
   size_t parts() const { return parts_.size(); }
   const models::LayerForward& part(size_t i) const { return parts_[i]; }
   void run(const models::Batch& batch, const Hooks& hooks);
-  size_t arena_bytes() const { return arena_->size(); }
+  size_t arena_bytes() const { return arena_->host.size() + arena_->device.size(); }
   /// What a pass over these extents takes beside the weights.
   size_t bytes_for(const Extents& extents) const;
 
  private:
-  Layered(const models::Encoder& encoder, const models::OutputOptions& output,
-          std::span<const void* const> weights, StreamedWeights* streamed, ThreadPool& pool);
+  void open(const WeightArrays& weights, ThreadPool& pool, bool splits);
   void run_part(const models::LayerForward& part, Execution& execution, const models::Batch& batch);
   void run_streamed(const models::LayerForward& part, Execution& execution);
   /// The parts of a layer, and those who leave between or behind them.
@@ -63,18 +62,23 @@ class Layered {
   void run_split(size_t i, models::Batch& batch, const Hooks& hooks);
   /// Who leaves a layer; empty where nobody does.
   std::vector<bool> ask(size_t i, const float* logits, const Hooks& hooks) const;
+  /// Takes x out of a part's output, without those that leave, and shrinks the batch.
+  void carry(size_t i, const std::vector<bool>& leave, models::Batch& batch);
+  void carry_on_gpu(size_t i, const std::vector<bool>& leave, models::Batch& batch);
   /// Without those that leave.
   void shrink(const std::vector<bool>& leave, models::Batch& batch);
 
   const models::Encoder& encoder_;
   StreamedWeights* streamed_ = nullptr;
   std::vector<models::LayerForward> parts_;
-  std::shared_ptr<Buffer> arena_ = std::make_shared<Buffer>();
+  std::shared_ptr<Arena> arena_ = std::make_shared<Arena>();
   std::vector<Execution> executions_;
-  std::vector<models::SplitLayer> split_;  ///< by depth; none of streamed weights
+  std::vector<models::SplitLayer> split_;  ///< by depth; none of streamed weights or on a GPU
   std::vector<Execution> looks_;
   std::vector<Execution> rests_;
   std::vector<std::byte> x_;        ///< between two layers
+  CudaBuffer gpu_x_;                ///< the same on a GPU
+  CudaBuffer gpu_rows_;             ///< which of the rows before stay
   std::vector<std::byte> kv_;       ///< within a split one
   std::vector<int64_t> sequences_;  ///< that are left
 };

@@ -72,17 +72,18 @@ Session::Session(const std::string& model, const SessionOptions& options)
   if (options.kept) folder_.config.quantization.kept = *options.kept;
   open_weights(options);
   open_exits(options);
-  if (streamed_) fit_to(options);
+  if (streamed_) {
+    fit_to(options);
+  } else {
+    open_execution();
+  }
 }
 
 bool Session::wants_gpu(const SessionOptions& options) const {
   if (options.device == "cpu") return false;
-  const bool exits = folder_.config.exits.method != models::ExitMethod::none && options.exits &&
-                     options.output == models::Output::logits;
   const DType dtype =
       options.dtype.value_or(folder_.config.quantization.stored ? DType::i8 : DType::f32);
   const char* own = options.memory_budget > 0 ? "--memory-budget"
-                    : exits                   ? "early exits (--no-exits leaves them out)"
                     : dtype == DType::i8      ? "int8"
                     : file_exists(folder_.path + "/" + models::kPackedName)
                         ? "weights packed for streaming"
@@ -127,14 +128,19 @@ void Session::open_weights(const SessionOptions& options) {
     report_ = models::load_weights(*encoder_, *stored.checkpoint, pool_,
                                    {.adapter = stored.adapter.get()});
   }
+}
+
+/// Behind open_exits(): on a GPU exits read all that a whole pass does, and more.
+void Session::open_execution() {
   nn::Parameters& parameters = encoder_->parameters();
   execution_ = std::make_unique<Execution>(
       forward_.plan,
-      gpu_ ? parameters.arrays_for(dtype, forward_.shadows, false) : parameters.pointers(), pool_);
-  if (gpu_) {
-    parameters.refresh(pool_);
-    batch_tokens_ = kGpuBatchTokens;
-  }
+      gpu_ ? parameters.arrays_for(encoder_->dtype(), forward_.shadows, false)
+           : parameters.pointers(),
+      pool_);
+  if (!gpu_) return;
+  parameters.refresh(pool_);
+  batch_tokens_ = kGpuBatchTokens;
 }
 
 void Session::open_exits(const SessionOptions& options) {

@@ -25,8 +25,7 @@ struct SessionOptions {
   std::optional<DType> dtype = {};  ///< of the products; absent: int8 where stored so, else fp32
   /// Under int8: instead of what the folder keeps in higher precision.
   std::optional<std::vector<std::string>> kept = {};
-  /// As select_device() takes it. Early exits, int8 and a memory budget are the processor's: "auto"
-  /// is it then.
+  /// As select_device() takes it. int8 and a memory budget are the processor's: "auto" is it then.
   std::string device = "cpu";
   std::string tuning = {};  ///< on a GPU: see GpuTuning
   int threads = 0;          ///< 0: the cores that the process may use
@@ -95,6 +94,7 @@ class Session {
   std::vector<Answer> run_in_lots(std::span<const Input> inputs);
   bool wants_gpu(const SessionOptions& options) const;
   void open_weights(const SessionOptions& options);
+  void open_execution();
   void fit_to(const SessionOptions& options);
   /// The pass of streamed weights.
   Layered& layered() { return exits_ ? exits_->layered() : *layered_; }

@@ -60,10 +60,11 @@ struct TrainingStep {
 struct LayerForward {
   Plan plan;
   EncoderInputs inputs;
-  Value input;                  ///< [tokens, hidden], to be bound; none of the embeddings
-  Value output;                 ///< [tokens, hidden]; of the last layer what was asked for
+  Value input;   ///< [tokens, hidden], to be bound, on a GPU resident; none of the embeddings
+  Value output;  ///< [tokens, hidden]; of the last layer what was asked for
   std::optional<Value> logits;  ///< fp32 [sequences, labels], of a layer with an exit
   Value key_values;             ///< [tokens, 2 * hidden], between the parts of a SplitLayer alone
+  std::vector<bool> shadows;    ///< as Forward's
 };
 
 /// A layer with an exit in two parts, where its sequences may leave in between: the row that the
@@ -112,7 +113,8 @@ class Encoder {
   /// The same in parts: the embeddings, then a layer each, the last with its head or pooling. Bit
   /// for bit the same values.
   std::vector<LayerForward> record_layers(const OutputOptions& options) const;
-  /// The layers with exits once more, each in two. Bit for bit the same values.
+  /// The layers with exits once more, each in two. Bit for bit the same values. On a processor
+  /// alone.
   std::vector<SplitLayer> record_split_layers() const;
   /// A step that adds to the gradients of the slots that `trainable` names.
   TrainingStep record_training(const ops::LossOptions& loss, std::vector<bool> trainable,

@@ -164,12 +164,14 @@ std::vector<LayerForward> Encoder::record_layers(const OutputOptions& options) c
   Value x;
   for (size_t i = 0; i < parts.size(); ++i) {
     LayerForward& part = parts[i];
+    part.plan.set_gpu(parameters_.on_gpu());
+    part.plan.set_pads_sequences();
     Tape tape(part.plan);
     part.inputs = declare_inputs(part.plan);
     if (i == 0) {
       x = embed(tape, part.inputs, activations_);
     } else {
-      part.input = part.plan.input(x.dtype, x.rows, x.width);
+      part.input = part.plan.resident(x.dtype, x.rows, x.width);
       x = run_layer(tape, part.input, part.inputs.packing, reads_first_only(options), i - 1);
     }
     if (i + 1 == parts.size()) {
@@ -181,6 +183,7 @@ std::vector<LayerForward> Encoder::record_layers(const OutputOptions& options) c
     }
     part.output = x;
     part.plan.keep(x);
+    part.shadows = tape.shadows();
   }
   return parts;
 }

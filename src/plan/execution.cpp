@@ -10,7 +10,7 @@ namespace hone {
 
 Execution::Execution(const Plan& plan, const WeightArrays& weights,
                      std::span<void* const> gradients, ThreadPool& pool)
-    : plan_(plan), arena_(std::make_shared<Buffer>()) {
+    : plan_(plan), arena_(std::make_shared<Arena>()) {
   frame_.arrays_.assign(plan.entries_.size(), nullptr);
   for (const Plan::Entry& entry : plan.entries_) {
     if (entry.constant.empty()) continue;
@@ -27,7 +27,7 @@ Execution::~Execution() = default;
 Execution::Execution(Execution&& other) noexcept = default;
 
 Execution::Execution(const Plan& plan, const WeightArrays& weights, ThreadPool& pool,
-                     std::shared_ptr<Buffer> arena)
+                     std::shared_ptr<Arena> arena)
     : Execution(plan, weights, pool) {
   arena_ = std::move(arena);
 }
@@ -69,7 +69,7 @@ size_t Execution::bytes_for(const Extents& extents) const {
   return lay_out(extents).bytes + workspace_for(extents);
 }
 
-size_t Execution::arena_bytes() const { return gpu_ ? gpu_->arena_bytes() : arena_->size(); }
+size_t Execution::arena_bytes() const { return gpu_ ? gpu_->arena_bytes() : arena_->host.size(); }
 
 const void* Execution::read(Value value) const {
   return gpu_ ? gpu_->read(value) : frame_.data<const void>(value);
@@ -77,16 +77,16 @@ const void* Execution::read(Value value) const {
 
 void Execution::resize(const Extents& extents) {
   if (gpu_) return gpu_->resize(extents);
-  if (laid_out_ && extents == frame_.extents_ && laid_out_in_ == arena_->data()) return;
+  if (laid_out_ && extents == frame_.extents_ && laid_out_in_ == arena_->host.data()) return;
   frame_.extents_ = extents;
   memory_ = lay_out(extents);
   const size_t workspace = workspace_for(extents);
-  if (memory_.bytes + workspace > arena_->size()) {
-    *arena_ = Buffer();  // the old one goes before the new one comes
-    *arena_ = Buffer(memory_.bytes + workspace);
+  if (memory_.bytes + workspace > arena_->host.size()) {
+    arena_->host = Buffer();  // the old one goes before the new one comes
+    arena_->host = Buffer(memory_.bytes + workspace);
   }
-  laid_out_in_ = arena_->data();
-  auto* base = static_cast<std::byte*>(arena_->data());
+  laid_out_in_ = arena_->host.data();
+  auto* base = static_cast<std::byte*>(arena_->host.data());
   for (const Plan::Entry& entry : plan_.entries_) {
     const auto id = static_cast<size_t>(entry.value.id);
     const auto at = static_cast<size_t>(entry.original < 0 ? entry.value.id : entry.original);

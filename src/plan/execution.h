@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/thread_pool.h"
+#include "device/cuda.h"
 #include "device/memory.h"
 #include "plan/gpu_frame.h"
 #include "plan/memory_plan.h"
@@ -79,6 +80,13 @@ class Frame {
 
 class GpuRunner;
 
+/// What plans compute in. Several that never run at one time may share one: what one keeps is gone
+/// when another runs.
+struct Arena {
+  Buffer host;
+  CudaBuffer device;
+};
+
 /// Time spent under one op's name.
 struct OpTime {
   std::string_view name;
@@ -100,10 +108,8 @@ class Execution {
   /// `gradients`: one a weight slot, null where it is frozen.
   Execution(const Plan& plan, const WeightArrays& weights, std::span<void* const> gradients,
             ThreadPool& pool);
-  /// Several that never run at one time may share an arena; what one keeps is gone when another
-  /// runs.
   Execution(const Plan& plan, const WeightArrays& weights, ThreadPool& pool,
-            std::shared_ptr<Buffer> arena);
+            std::shared_ptr<Arena> arena);
   ~Execution();
   Execution(Execution&& other) noexcept;  ///< of a plan for the processor alone
 
@@ -150,7 +156,7 @@ class Execution {
   LentMemory lent_;
   std::byte* lent_data_ = nullptr;
   MemoryPlan memory_;
-  std::shared_ptr<Buffer> arena_;
+  std::shared_ptr<Arena> arena_;
   const void* laid_out_in_ = nullptr;
   Frame frame_;
   bool laid_out_ = false;

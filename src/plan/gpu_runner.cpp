@@ -104,26 +104,32 @@ GpuRunner::Bucket GpuRunner::make_bucket(const Extents& extents) {
   bucket.workspace = execution_.workspace_for(extents);
   for (const Plan::Entry& entry : plan_.entries_) {
     bucket.inputs.push_back(bucket.input_bytes);
-    if (!entry.external || !entry.constant.empty() || entry.first < 0) continue;
+    if (!entry.external || entry.resident || !entry.constant.empty() || entry.first < 0) continue;
     // Offsets have one more element than there are sequences.
     bucket.input_bytes += aligned(plan_.bytes_of(entry, extents) + 8);
   }
   return bucket;
 }
 
+void GpuRunner::drop_graphs(Bucket& bucket) {
+  if (!bucket.graphs.empty()) --counts_.graphs;
+  bucket.graphs.clear();
+}
+
 void GpuRunner::place(Bucket& bucket) {
+  CudaBuffer& arena = execution_.arena_->device;
   const size_t bytes = aligned(bucket.memory.bytes) + bucket.workspace;
-  if (bytes > arena_.size() || bucket.input_bytes > inputs_.size()) {
+  drop_graphs(bucket);
+  if (bytes > arena.size() || bucket.input_bytes > inputs_.size()) {
     // Graphs hold addresses of the arrays that go.
     stream_.synchronize();
-    counts_.graphs = 0;
     for (auto& [key, other] : buckets_) {
-      other.graphs.clear();
+      drop_graphs(other);
       other.arrays.clear();
     }
-    if (bytes > arena_.size()) {
-      arena_ = CudaBuffer();
-      arena_ = CudaBuffer(bytes);
+    if (bytes > arena.size()) {
+      arena = CudaBuffer();
+      arena = CudaBuffer(bytes);
     }
     if (bucket.input_bytes > inputs_.size()) {
       inputs_ = CudaBuffer();
@@ -134,14 +140,16 @@ void GpuRunner::place(Bucket& bucket) {
       }
     }
   }
+  bucket.arena = arena.data();
   bucket.arrays.assign(plan_.entries_.size(), nullptr);
   for (const Plan::Entry& entry : plan_.entries_) {
     const auto id = static_cast<size_t>(entry.value.id);
     const auto at = static_cast<size_t>(entry.original < 0 ? entry.value.id : entry.original);
+    if (entry.resident) continue;  // where it is bound
     bucket.arrays[id] =
         constant_at_[id] ? constant_at_[id]
         : entry.external ? inputs_.as<std::byte>() + bucket.inputs[id]
-                         : bucket.memory.address(at, execution_.lent_data_, arena_.as<std::byte>());
+                         : bucket.memory.address(at, execution_.lent_data_, arena.as<std::byte>());
   }
 }
 
@@ -156,10 +164,12 @@ void GpuRunner::resize(const Extents& extents) {
     ++counts_.buckets;
   }
   bucket_ = &found->second;
-  if (bucket_->arrays.empty()) place(*bucket_);
+  // Who shares the arena may have made it anew.
+  const CudaBuffer& arena = execution_.arena_->device;
+  if (bucket_->arrays.empty() || bucket_->arena != arena.data()) place(*bucket_);
   frame_.arrays_ = bucket_->arrays;
   frame_.extents_ = bucket_->extents;
-  frame_.workspace_ = arena_.as<std::byte>() + aligned(bucket_->memory.bytes);
+  frame_.workspace_ = arena.as<std::byte>() + aligned(bucket_->memory.bytes);
   block_ = 1 - block_;
   if (blocks_[block_].busy) blocks_[block_].sent->synchronize();
   blocks_[block_].busy = false;
@@ -168,6 +178,12 @@ void GpuRunner::resize(const Extents& extents) {
 void GpuRunner::bind(Value input, const void* data) {
   const Plan::Entry& entry = plan_.entries_[static_cast<size_t>(input.id)];
   if (!entry.constant.empty() || entry.first < 0) return;
+  if (entry.resident) {
+    void*& at = bucket_->arrays[static_cast<size_t>(input.id)];
+    if (at != data) drop_graphs(*bucket_);
+    at = frame_.arrays_[static_cast<size_t>(input.id)] = const_cast<void*>(data);
+    return;
+  }
   const int64_t extra = entry.filler == Filler::last ? 1 : 0;  // offsets
   const size_t element = static_cast<size_t>(input.width) * dtype_size(input.dtype);
   const auto rows = static_cast<size_t>(batch_[input.rows] + extra);

@@ -18,7 +18,10 @@ class GpuRunner {
   explicit GpuRunner(Execution& execution);
 
   void resize(const Extents& extents);
-  /// Copies the batch's rows, and fills up to the bucket's.
+  /// The bucket's.
+  Extents rounded(const Extents& extents) const;
+  /// Copies the batch's rows, and fills up to the bucket's; of a resident value, takes it where it
+  /// lies.
   void bind(Value input, const void* data);
   /// `between` is called at the cut, where there is one, while the plan runs.
   void run(const std::function<void()>& between = {});
@@ -28,7 +31,7 @@ class GpuRunner {
   /// Of the last run; waits for it.
   const void* read(Value value);
   const Step* run_to_non_finite();
-  size_t arena_bytes() const { return arena_.size(); }
+  size_t arena_bytes() const { return execution_.arena_->device.size(); }
 
   /// Where a value of the bucket at hand lies on the device.
   void* address(Value value) const;
@@ -50,8 +53,9 @@ class GpuRunner {
     Extents extents;
     MemoryPlan memory;
     size_t workspace = 0;
-    std::vector<void*> arrays;   ///< by value
-    std::vector<size_t> inputs;  ///< by value: offset in the block of inputs
+    const void* arena = nullptr;  ///< that `arrays` lie in
+    std::vector<void*> arrays;    ///< by value
+    std::vector<size_t> inputs;   ///< by value: offset in the block of inputs
     size_t input_bytes = 0;
     int64_t runs = 0;
     std::vector<CudaGraph> graphs;  ///< of the parts
@@ -62,9 +66,9 @@ class GpuRunner {
     bool busy = false;
   };
 
-  Extents rounded(const Extents& extents) const;
   Bucket make_bucket(const Extents& extents);
   void place(Bucket& bucket);
+  void drop_graphs(Bucket& bucket);
   void run_steps(size_t first, size_t last);
   void send_inputs();
   void tune_products();
@@ -76,7 +80,6 @@ class GpuRunner {
   const Plan& plan_;
   Frame& frame_;
   CudaStream& stream_;
-  CudaBuffer arena_;
   CudaBuffer inputs_;
   CudaBuffer constants_;
   std::vector<void*> constant_at_;  ///< by value

@@ -20,6 +20,12 @@ Value Plan::input(DType dtype, Axis rows, int64_t width, Filler filler) {
   return value;
 }
 
+Value Plan::resident(DType dtype, Axis rows, int64_t width) {
+  const Value value = append(dtype, rows, width, true);
+  entries_.back().resident = true;
+  return value;
+}
+
 Value Plan::constant(std::vector<float> values) {
   const Value value = append(DType::f32, Axis::one, static_cast<int64_t>(values.size()), true);
   entries_.back().constant = std::move(values);

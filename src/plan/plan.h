@@ -52,6 +52,8 @@ class Plan {
 
   /// An array of the caller's, bound before each run.
   Value input(DType dtype, Axis rows, int64_t width, Filler filler = Filler::zero);
+  /// The same; of a plan for a GPU it lies there already, with as many rows as the bucket has.
+  Value resident(DType dtype, Axis rows, int64_t width);
   /// An array that is part of the plan.
   Value constant(std::vector<float> values);
   /// An array that lives in the plan's arena from the first step that writes it to the last that
@@ -84,6 +86,7 @@ class Plan {
     Value value;
     bool external = false;
     bool kept = false;
+    bool resident = false;
     Filler filler = Filler::zero;
     std::function<size_t(const Extents&)> bytes = {};  ///< empty: by rows, width and dtype
     std::vector<float> constant = {};

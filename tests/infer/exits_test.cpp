@@ -4,8 +4,12 @@
 
 #include <cmath>
 
+#include "device/cuda.h"
+#include "io/scratch.h"
 #include "models/folder.h"
 #include "models/init.h"
+#include "models/load.h"
+#include "models/save.h"
 
 namespace hone::infer {
 namespace {
@@ -62,6 +66,13 @@ struct Exiting {
     config.exits.method = method;
     encoder = std::make_unique<models::Encoder>(config, DType::f32, chosen_isa(), true);
     models::init_random(*encoder, 3, 0.5f, pool);
+  }
+  /// The same weights on a GPU.
+  Exiting(const Exiting& other, DType dtype) : config(other.config) {
+    const io::Scratch folder;
+    models::save_weights(*other.encoder, folder.path());
+    encoder = std::make_unique<models::Encoder>(config, dtype, Isa::gpu, true);
+    models::load_weights(*encoder, *io::Weights::open(folder.path()), pool);
   }
   models::Batch batch(const std::vector<int32_t>& lengths) const {
     models::Batch made(config);
@@ -127,6 +138,78 @@ TEST_P(ExitFamily, ADeadlineIsTheLimit) {
   }
   for (const ExitAnswer& answer : pass.run(batch, 1e6)) {
     EXPECT_EQ(answer.layers, static_cast<int64_t>(all[0].size()));
+  }
+}
+
+/// Layers and logits of a batch, by a rule that some leave early.
+TEST_P(ExitFamily, AGpuMakesTheDecisionsOfTheProcessor) {
+  if (!cuda_info().missing.empty()) GTEST_SKIP() << "no GPU: " << cuda_info().missing;
+  use_cuda_device(0);
+  Exiting model(GetParam().family, GetParam().method);
+  Exiting on_gpu(model, DType::f32);
+  models::ExitSettings settings = model.config.exits;
+  settings.patience = 1;
+  settings.tolerance = 0.3;
+  ExitPass cpu(*model.encoder, settings, model.pool);
+  ExitPass gpu(*on_gpu.encoder, settings, on_gpu.pool);
+  on_gpu.encoder->parameters().refresh(on_gpu.pool);
+  const std::vector<int32_t> lengths = {1, 9, 2, 7, 3, 8, 5, 4, 6, 1, 9};
+  const auto expect_near = [](const std::vector<float>& got, const std::vector<float>& wanted) {
+    ASSERT_EQ(got.size(), wanted.size());
+    for (size_t k = 0; k < got.size(); ++k) {
+      ASSERT_NEAR(got[k], wanted[k], 1e-4 * std::max(1.f, std::abs(wanted[k])));
+    }
+  };
+  const auto all = cpu.run_all(model.batch(lengths));
+  const auto all_of_gpu = gpu.run_all(on_gpu.batch(lengths));
+  for (size_t layer = 0; layer < all[0].size(); ++layer) {
+    SCOPED_TRACE("layer " + std::to_string(layer));
+    for (size_t i = 0; i < all.size(); ++i) expect_near(all_of_gpu[i][layer], all[i][layer]);
+  }
+  settings.entropy = 1.001 * entropy(all[0][2]);
+  cpu.set(settings);
+  gpu.set(settings);
+  const auto expect_same = [&](const std::vector<int32_t>& some) {
+    const std::vector<ExitAnswer> wanted = cpu.run(model.batch(some));
+    const std::vector<ExitAnswer> got = gpu.run(on_gpu.batch(some));
+    ASSERT_EQ(got.size(), wanted.size());
+    for (size_t i = 0; i < got.size(); ++i) {
+      EXPECT_EQ(got[i].layers, wanted[i].layers) << i;
+      expect_near(got[i].logits, wanted[i].logits);
+    }
+  };
+  // The third time in graphs, whose arena a larger batch has moved meanwhile.
+  for (int turn = 0; turn < 3; ++turn) expect_same(lengths);
+  std::vector<int32_t> more;
+  for (int i = 0; i < 40; ++i) more.push_back(1 + i % 9);
+  expect_same(more);
+  for (int turn = 0; turn < 3; ++turn) expect_same(lengths);
+  const std::vector<ExitAnswer> hurried = gpu.run(on_gpu.batch({4, 5}), 1e-9);
+  EXPECT_EQ(hurried[0].layers, 1);
+}
+
+TEST_P(ExitFamily, AGpuLeavesInHalfPrecisionToo) {
+  if (!cuda_info().missing.empty()) GTEST_SKIP() << "no GPU: " << cuda_info().missing;
+  use_cuda_device(0);
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    Exiting model(Exiting(GetParam().family, GetParam().method), dtype);
+    models::ExitSettings settings = model.config.exits;
+    settings.patience = 1;
+    settings.tolerance = 0.3;
+    settings.entropy = 0.5;
+    ExitPass pass(*model.encoder, settings, model.pool);
+    model.encoder->parameters().refresh(model.pool);
+    const std::vector<int32_t> lengths = {1, 9, 2, 7, 3, 8};
+    const auto all = pass.run_all(model.batch(lengths));
+    const std::vector<ExitAnswer> answers = pass.run(model.batch(lengths));
+    for (size_t i = 0; i < lengths.size(); ++i) {
+      const auto layer = static_cast<size_t>(answers[i].layers - 1);
+      ASSERT_LT(layer, all[i].size());
+      for (size_t k = 0; k < all[i][layer].size(); ++k) {
+        EXPECT_NEAR(answers[i].logits[k], all[i][layer][k],
+                    0.1 * std::max(1.f, std::abs(all[i][layer][k])));
+      }
+    }
   }
 }
 
