@@ -34,6 +34,9 @@ struct CudaInfo {
 /// program, or where the system looks for libraries. Never throws for want of a GPU.
 const CudaInfo& cuda_info();
 
+/// What a plugin's functions say of this machine, judged; without the plugin's path.
+CudaInfo look_for_devices(const CudaDeviceApi& api);
+
 /// Opens the plugin at `path` and looks, without keeping anything; what cuda_info() does once.
 CudaInfo probe_cuda(const std::string& path);
 

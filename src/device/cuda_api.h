@@ -13,7 +13,7 @@ using CudaHandle = void*;  ///< a stream, event or graph of CUDA's; a null strea
 
 struct CudaDeviceFacts {
   char name[256];
-  char missing[512];  ///< why kernels of this build do not run there; empty: they do
+  char missing[512];  ///< CUDA's words, where kernels of this build do not load; empty: they do
   uint64_t memory_bytes;
   uint64_t l2_bytes;
   int32_t major;  ///< compute capability

@@ -36,53 +36,28 @@ std::string plugin_path() {
   return kPluginName;
 }
 
+constexpr int kLeastMajor = 8;  // of the compute capability: bf16 on tensor cores
+
+/// Why kernels do not run there, in one line; empty: they do.
+std::string why_not(const CudaDeviceFacts& facts) {
+  const std::string name =
+      fmt::format("{} has compute capability {}.{}", facts.name, facts.major, facts.minor);
+  if (facts.major < kLeastMajor) return fmt::format("{}; hone needs {}.0", name, kLeastMajor);
+  if (facts.missing[0] == '\0') return {};
+  return fmt::format("{}, for which this hone was not built: {}", name, facts.missing);
+}
+
 CudaDevice device_of(int index, const CudaDeviceFacts& facts) {
   CudaDevice device;
   device.index = index;
   device.name = facts.name;
-  device.missing = facts.missing;
+  device.missing = why_not(facts);
   device.memory_bytes = facts.memory_bytes;
   device.l2_bytes = facts.l2_bytes;
   device.major = facts.major;
   device.minor = facts.minor;
   device.multiprocessors = facts.multiprocessors;
   return device;
-}
-
-/// Fills in all but the plugin's path; says in info.missing what stands in the way.
-void look_for_devices(const CudaDeviceApi& api, CudaInfo& info) {
-  int32_t runtime = 0, driver = 0, count = 0;
-  if (const CudaStatus status = api.versions(&runtime, &driver)) {
-    info.missing = fmt::format("the CUDA runtime does not start: {}", status);
-    return;
-  }
-  info.runtime = runtime;
-  info.driver = driver;
-  if (driver == 0) {
-    info.missing = "no NVIDIA driver is installed";
-    return;
-  }
-  if (driver / 1000 < runtime / 1000) {
-    info.missing = fmt::format("the NVIDIA driver supports CUDA {}, hone was built with {}",
-                               version_text(driver), version_text(runtime));
-    return;
-  }
-  if (const CudaStatus status = api.device_count(&count); status || count == 0) {
-    info.missing = fmt::format("no CUDA device: {}", status ? status : "the driver lists none");
-    return;
-  }
-  for (int32_t i = 0; i < count; ++i) {
-    CudaDeviceFacts facts = {};
-    if (const CudaStatus status = api.device_facts(i, &facts)) {
-      info.missing = fmt::format("CUDA device {}: {}", i, status);
-      return;
-    }
-    info.devices.push_back(device_of(i, facts));
-  }
-  for (const CudaDevice& device : info.devices) {
-    if (device.missing.empty()) return;
-  }
-  info.missing = info.devices.front().missing;
 }
 
 Plugin open_plugin(const std::string& path) {
@@ -105,7 +80,8 @@ Plugin open_plugin(const std::string& path) {
     return plugin;
   }
   plugin.api = api;
-  look_for_devices(*api, plugin.info);
+  plugin.info = look_for_devices(*api);
+  plugin.info.plugin = path;
   return plugin;
 }
 
@@ -115,6 +91,44 @@ const Plugin& plugin() {
 }
 
 }  // namespace
+
+CudaInfo look_for_devices(const CudaDeviceApi& api) {
+  CudaInfo info;
+  int32_t runtime = 0, driver = 0, count = 0;
+  if (const CudaStatus status = api.versions(&runtime, &driver)) {
+    info.missing = fmt::format("the CUDA runtime does not start: {}", status);
+    return info;
+  }
+  info.runtime = runtime;
+  info.driver = driver;
+  if (driver == 0) {
+    info.missing = "no NVIDIA driver is installed";
+    return info;
+  }
+  if (driver / 1000 < runtime / 1000) {
+    info.missing = fmt::format(
+        "the NVIDIA driver supports CUDA {}, hone was built with {}: a newer driver is needed",
+        version_text(driver), version_text(runtime));
+    return info;
+  }
+  if (const CudaStatus status = api.device_count(&count); status || count == 0) {
+    info.missing = fmt::format("no CUDA device: {}", status ? status : "the driver lists none");
+    return info;
+  }
+  for (int32_t i = 0; i < count; ++i) {
+    CudaDeviceFacts facts = {};
+    if (const CudaStatus status = api.device_facts(i, &facts)) {
+      info.missing = fmt::format("CUDA device {}: {}", i, status);
+      return info;
+    }
+    info.devices.push_back(device_of(i, facts));
+  }
+  for (const CudaDevice& device : info.devices) {
+    if (device.missing.empty()) return info;
+  }
+  info.missing = info.devices.front().missing;
+  return info;
+}
 
 const CudaInfo& cuda_info() { return plugin().info; }
 

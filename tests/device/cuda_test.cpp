@@ -26,6 +26,52 @@ TEST(Cuda, SaysWhyThereIsNone) {
   EXPECT_NE(other.missing.find("not the CUDA plugin"), std::string::npos) << other.missing;
 }
 
+/// A machine made up of numbers.
+struct Machine {
+  int32_t runtime = 13000, driver = 13000, count = 1;
+  int32_t major = 9, minor = 0;
+  const char* missing = "";
+};
+Machine machine;
+
+CudaInfo look(const Machine& made) {
+  machine = made;
+  CudaDeviceApi api = {};
+  api.versions = [](int32_t* runtime, int32_t* driver) -> CudaStatus {
+    *runtime = machine.runtime;
+    *driver = machine.driver;
+    return nullptr;
+  };
+  api.device_count = [](int32_t* count) -> CudaStatus {
+    *count = machine.count;
+    return nullptr;
+  };
+  api.device_facts = [](int32_t, CudaDeviceFacts* facts) -> CudaStatus {
+    std::snprintf(facts->name, sizeof facts->name, "a GPU");
+    std::snprintf(facts->missing, sizeof facts->missing, "%s", machine.missing);
+    facts->major = machine.major;
+    facts->minor = machine.minor;
+    return nullptr;
+  };
+  return look_for_devices(api);
+}
+
+TEST(Cuda, JudgesMachinesInOneLine) {
+  EXPECT_EQ(look({}).missing, "");
+  EXPECT_EQ(look({.driver = 13010}).missing, "");
+  EXPECT_EQ(look({.runtime = 13010}).missing, "");  // of one major version
+  EXPECT_EQ(look({.driver = 12080}).missing,
+            "the NVIDIA driver supports CUDA 12.8, hone was built with 13.0: a newer driver is "
+            "needed");
+  EXPECT_EQ(look({.driver = 0}).missing, "no NVIDIA driver is installed");
+  EXPECT_EQ(look({.count = 0}).missing, "no CUDA device: the driver lists none");
+  EXPECT_EQ(look({.major = 7, .minor = 5}).missing,
+            "a GPU has compute capability 7.5; hone needs 8.0");
+  EXPECT_EQ(look({.major = 8, .minor = 6, .missing = "no kernel image is available"}).missing,
+            "a GPU has compute capability 8.6, for which this hone was not built: no kernel image "
+            "is available");
+}
+
 TEST(Cuda, AsksForAGpuInOneLine) {
   if (cuda_info().missing.empty()) GTEST_SKIP() << "there is a GPU here";
   try {

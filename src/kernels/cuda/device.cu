@@ -49,12 +49,6 @@ CudaStatus device_facts(int32_t device, CudaDeviceFacts* facts) {
   facts->major = properties.major;
   facts->minor = properties.minor;
   facts->multiprocessors = properties.multiProcessorCount;
-  if (properties.major < 8) {
-    std::snprintf(facts->missing, sizeof facts->missing,
-                  "%s has compute capability %d.%d; hone's kernels need 8.0", properties.name,
-                  properties.major, properties.minor);
-    return nullptr;
-  }
   int before = 0;
   cudaGetDevice(&before);
   cudaFuncAttributes attributes;
@@ -62,8 +56,7 @@ CudaStatus device_facts(int32_t device, CudaDeviceFacts* facts) {
   if (error == cudaSuccess) error = cudaFuncGetAttributes(&attributes, probe_kernel);
   cudaSetDevice(before);
   if (error != cudaSuccess) {
-    std::snprintf(facts->missing, sizeof facts->missing, "%s: %s", properties.name,
-                  status_of(error));
+    std::snprintf(facts->missing, sizeof facts->missing, "%s", status_of(error));
   }
   return nullptr;
 }
