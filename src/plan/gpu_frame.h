@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "kernels/cuda/api.h"
@@ -11,7 +12,8 @@ namespace hone {
 struct GpuFrame {
   const kernels::cuda::KernelApi* api = nullptr;
   CudaHandle stream = nullptr;
-  const char* step = "";  ///< the one that runs
+  const char* step = "";               ///< the one that runs
+  const std::string* scope = nullptr;  ///< the part of the model that it belongs to
   /// Products look for their fastest algorithms instead of running; what they write is not used.
   bool tuning = false;
   /// By slot, of embedding tables: a byte a row, 0 where its gradient is 0 whatever lies there; may

@@ -50,8 +50,9 @@ bool tunes_all = false;
 void GpuRunner::tune_all(bool on) { tunes_all = on; }
 
 void GpuFrame::cuda_failed(kernels::cuda::Status status) const {
-  cuda_check(status, step);
-  fail(ErrorKind::internal, "CUDA: {}: {}", step, status);
+  const std::string at = scope && !scope->empty() ? *scope + ": " + step : step;
+  cuda_check(status, at.c_str());
+  fail(ErrorKind::internal, "CUDA: {}: {}", at, status);
 }
 
 GpuRunner::GpuRunner(Execution& execution)
@@ -210,16 +211,21 @@ void GpuRunner::send_inputs() {
 void GpuRunner::run_steps(size_t first, size_t last) {
   for (size_t i = first; i < last; ++i) {
     const Step& step = plan_.steps_[i];
-    frame_.gpu_.step = step.name;
+    name(step);
     step.run(frame_);
   }
+}
+
+void GpuRunner::name(const Step& step) {
+  frame_.gpu_.step = step.name;
+  frame_.gpu_.scope = &step.scope;
 }
 
 void GpuRunner::tune_products() {
   const Stopwatch watch;
   frame_.gpu_.tuning = true;
   for (const Step& step : plan_.steps_) {
-    frame_.gpu_.step = step.name;
+    name(step);
     if (step.product) step.run(frame_);
   }
   frame_.gpu_.tuning = false;
@@ -311,7 +317,7 @@ bool GpuRunner::is_finite(Value value) {
 const Step* GpuRunner::run_to_non_finite() {
   send_inputs();
   for (const Step& step : plan_.steps_) {
-    frame_.gpu_.step = step.name;
+    name(step);
     step.run(frame_);
     for (const Value& value : step.writes) {
       if (!is_finite(value)) return &step;

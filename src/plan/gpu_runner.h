@@ -70,6 +70,8 @@ class GpuRunner {
   void place(Bucket& bucket);
   void drop_graphs(Bucket& bucket);
   void run_steps(size_t first, size_t last);
+  /// For messages about a kernel that fails.
+  void name(const Step& step);
   void send_inputs();
   void tune_products();
   void run_timed();
