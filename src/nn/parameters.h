@@ -86,6 +86,11 @@ class Parameters {
   void refresh(ThreadPool& pool);
   /// Before the arena is read: takes what an optimiser has changed on the GPU.
   void refresh_host();
+  /// Gives the memory on the GPU back; plans that read it must be gone.
+  void leave_gpu() {
+    refresh_host();
+    gpu_.reset();
+  }
   /// For an optimiser on the GPU, which changes them.
   GpuWeights& changing_on_gpu() {
     host_is_old_ = true;

@@ -30,14 +30,6 @@ uint64_t system_number(const char* path, const std::string& key, uint64_t fallba
   return fallback;
 }
 
-Extents extents_of(const BatchSize& batch) {
-  Extents extents;
-  extents[Axis::tokens] = batch.tokens;
-  extents[Axis::sequences] = batch.sequences;
-  extents[Axis::reads] = batch.sequences;
-  return extents;
-}
-
 uint64_t left(uint64_t limit, uint64_t used) { return limit > used ? limit - used : 0; }
 
 }  // namespace
@@ -84,6 +76,15 @@ MemoryUse MemoryEstimate::of(const BatchSize& batch, int64_t accumulation) const
 
 double MemoryEstimate::flops(const BatchSize& batch) const {
   return first_.step.plan.flops(extents_of(batch));
+}
+
+Extents extents_of(const BatchSize& batch, int64_t longest) {
+  Extents extents;
+  extents[Axis::tokens] = batch.tokens;
+  extents[Axis::sequences] = batch.sequences;
+  extents[Axis::reads] = batch.sequences;
+  extents.longest = longest;
+  return extents;
 }
 
 BatchSize largest_batch(const data::Sampler& sampler, int64_t epochs) {

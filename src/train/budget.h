@@ -40,6 +40,8 @@ class MemoryEstimate {
   MemoryUse fixed_;
 };
 
+Extents extents_of(const BatchSize& batch, int64_t longest = 0);
+
 /// The most sequences and the most tokens of a batch in the run's epochs.
 BatchSize largest_batch(const data::Sampler& sampler, int64_t epochs);
 /// The same where lengths are not known yet, only that none is over `max_length`.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/error.h"
 #include "kernels/cpu/peak.h"
 #include "kernels/cuda/peak.h"
 #include "optim/gpu_optimizer.h"
@@ -119,12 +118,14 @@ void Loop::run_group(Started& step) {
 }
 
 void Loop::start_step(Started step) {
+  starting_ = true;
   run_group(step);
   step.rate = parts_.options.learning_rate * course_.schedule.factor(next_step());
   const Stopwatch watch;
   step.update = optimizer_.start_step(step.rate, parts_.pool, scale());
   evaluated_.reset();
   if (!optimizer_.gpu()) parts_.summary.stages.add(Stage::optimizer, watch.seconds());
+  starting_ = false;
   const size_t more = ahead(step);
   started_.push_back(std::move(step));
   while (started_.size() > more) settle();
@@ -234,18 +235,12 @@ void Loop::train() {
   Summary& summary = parts_.summary;
   rates_ = {};
   rates_.aside = summary.stages[Stage::evaluation] + summary.stages[Stage::checkpoint];
-  while (next_step() < course_.steps && !out_of_patience()) {
-    Started step;
-    if (!load_group(step)) break;
-    start_step(std::move(step));
-    if (parts_.observer.stop_requested()) {
-      settle_all();
-      summary.interrupted = true;
-      if (summary.last_checkpoint != checkpoint_path(parts_.options.output, state_.step)) save();
-      break;
-    }
+  try {
+    run_steps();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::internal && error.kind() != ErrorKind::memory) throw;
+    faulted(error);
   }
-  settle_all();
   account();
   summary.stopped_early = !summary.interrupted && out_of_patience();
   summary.train_seconds = watch.seconds();
@@ -264,6 +259,35 @@ void Loop::train() {
           {{"train_loss", summary.train_loss},
            {"train_runtime", summary.train_seconds},
            {"waiting_share", summary.waiting_share}}});
+}
+
+void Loop::run_steps() {
+  Summary& summary = parts_.summary;
+  while (next_step() < course_.steps && !out_of_patience()) {
+    Started step;
+    if (!load_group(step)) break;
+    start_step(std::move(step));
+    if (parts_.observer.stop_requested()) {
+      settle_all();
+      summary.interrupted = true;
+      if (summary.last_checkpoint != checkpoint_path(parts_.options.output, state_.step)) save();
+      break;
+    }
+  }
+  settle_all();
+}
+
+std::string Loop::what_is_left() const {
+  const std::string& last = parts_.summary.last_checkpoint;
+  return last.empty() ? "no checkpoint was written" : "the last good checkpoint is " + last;
+}
+
+void Loop::faulted(const Error& error) const {
+  const int64_t first = state_.step + 1;
+  const int64_t last = std::max(first, next_step() + (starting_ ? 1 : 0));
+  const std::string steps =
+      first == last ? fmt::format("step {}", first) : fmt::format("steps {} to {}", first, last);
+  fail(error.kind(), "{}: {}; {}", steps, error.what(), what_is_left());
 }
 
 double Loop::epoch() const {
@@ -285,10 +309,8 @@ void Loop::account() {
 }
 
 void Loop::diverged(const Started& step, const std::string& what) {
-  const std::string& last = parts_.summary.last_checkpoint;
   fail(ErrorKind::failed, "step {}: {} is not a finite number, first in {}; {}", state_.step + 1,
-       what, where_not_finite(step),
-       last.empty() ? "no checkpoint was written" : "the last good checkpoint is " + last);
+       what, where_not_finite(step), what_is_left());
 }
 
 bool Loop::due(const Interval& interval, int64_t step, bool epoch_ended) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "data/loader.h"
 #include "train/checkpoint.h"
 #include "train/datasets.h"
@@ -49,9 +50,14 @@ class Loop {
   Loop(const Parts& parts, const Course& course, const ops::LossOptions& loss,
        Fingerprint fingerprint);
 
+  /// On a GPU: takes the memory of the largest batch, before anything has changed.
+  void reserve(const Extents& largest) {
+    stepper_.reserve(largest, parts_.options.batch.accumulation > 1);
+  }
   /// Takes up a run at a verified checkpoint.
   void resume(const std::string& folder);
-  /// Runs to the end, to a request to stop, or until nothing improves.
+  /// Runs to the end, to a request to stop, or until nothing improves. A fault of the device is an
+  /// error that names the step and the last checkpoint.
   void train();
   /// The weights of the best checkpoint, where they are asked for and there is one.
   void load_best();
@@ -87,6 +93,8 @@ class Loop {
   bool scaled() const;
   double scale() const;
   void start_step(Started step);
+  /// A fault of the device, with the steps that were on their way and what is left of the run.
+  [[noreturn]] void faulted(const Error& error) const;
   /// Looks at the oldest started step, or at all of them.
   void settle();
   void settle_all();
@@ -106,6 +114,9 @@ class Loop {
   /// The stages that are known when the steps are done.
   void account();
   double epoch() const;
+  void run_steps();
+  /// Of the checkpoint that a run which fails leaves.
+  std::string what_is_left() const;
   [[noreturn]] void diverged(const Started& step, const std::string& what);
 
   Parts parts_;
@@ -121,6 +132,7 @@ class Loop {
   RunState state_;
   std::optional<LogEntry> evaluated_;  ///< of the weights as they are now
   std::deque<Started> started_;
+  bool starting_ = false;  ///< one more, that is not among them yet
   models::Batch batch_;
   Labels labels_;
   bool epoch_ended_ = false;

@@ -137,7 +137,7 @@ void Loop::show_progress(double rate) {
   progress.learning_rate = rate;
   progress.samples_per_second = static_cast<double>(rates_.samples) / seconds;
   progress.tokens_per_second = static_cast<double>(rates_.tokens) / seconds;
-  progress.share_of_peak = rates_.flops / seconds / peak_flops_;
+  if (peak_flops_ > 0) progress.share_of_peak = rates_.flops / seconds / peak_flops_;
   progress.seconds_left = seconds / static_cast<double>(rates_.steps) *
                           static_cast<double>(course_.steps - state_.step);
   parts_.observer.progress(progress);

@@ -213,22 +213,63 @@ class Run {
   /// allowed. Halves of a batch add up to the same gradient.
   void fit_batches() {
     for (;;) {
-      sampler_.emplace(data_->training->store.lengths(), sampling(options_));
-      course_ = plan_course(options_, *sampler_);
-      const BatchSize largest = largest_batch(*sampler_, course_.epochs);
-      summary_.memory = estimate_->of(largest, options_.batch.accumulation);
+      plan_batches();
       const uint64_t available = available_memory(options_.gpu);
-      if (summary_.memory.total() <= available) return compare_with_full(largest);
-      if (!options_.batch.find_size || largest.sequences < 2) {
-        fail(ErrorKind::memory,
-             "not enough memory: batches of up to {} tokens take {}, {} are available; try a "
-             "smaller {} with --gradient_accumulation_steps, or --auto_find_batch_size",
-             largest.tokens, megabytes(summary_.memory.total()), megabytes(available),
-             options_.batch.train > 0 ? "--per_device_train_batch_size" : "--max_tokens_per_batch");
+      if (summary_.memory.total() <= available) return compare_with_full(largest_);
+      halve_batches(available, fmt::format("not enough memory: batches of up to {} tokens take {}, "
+                                           "{} are available",
+                                           largest_.tokens, megabytes(summary_.memory.total()),
+                                           megabytes(available)));
+    }
+  }
+
+  void plan_batches() {
+    sampler_.emplace(data_->training->store.lengths(), sampling(options_));
+    course_ = plan_course(options_, *sampler_);
+    largest_ = largest_batch(*sampler_, course_.epochs);
+    summary_.memory = estimate_->of(largest_, options_.batch.accumulation);
+  }
+
+  /// Where that is allowed; else fails, with `why` and what would fit.
+  void halve_batches(uint64_t available, const std::string& why) {
+    if (options_.batch.find_size && largest_.sequences > 1) {
+      const int64_t before = largest_.tokens;
+      halve(options_.batch, largest_);
+      return observer_.say(fmt::format("batches of {} tokens do not fit: a step is now {}", before,
+                                       step_limits(options_.batch)));
+    }
+    std::string fits = "not one sequence would fit";
+    while (largest_.sequences > 1) {
+      halve(options_.batch, largest_);
+      plan_batches();
+      if (summary_.memory.total() > available) continue;
+      fits = fmt::format(
+          "steps of {} would fit: give {} and --gradient_accumulation_steps, or "
+          "--auto_find_batch_size",
+          step_limits(options_.batch),
+          options_.batch.train > 0 ? "--per_device_train_batch_size" : "--max_tokens_per_batch");
+      break;
+    }
+    fail(ErrorKind::memory, "{}; {}", why, fits);
+  }
+
+  /// A device has other users, and its allocator takes more than it is asked for: what fits by the
+  /// estimate may not, and is then made smaller before anything has changed.
+  void open_loop(std::optional<Loop>& loop) {
+    for (;;) {
+      try {
+        loop.emplace(
+            Loop::Parts{options_, *corpus_, *data_, *sampler_, *model_, pool_, observer_, summary_},
+            course_, loss_, fingerprint_of(options_, *model_, *data_, course_, pool_.size()));
+        return loop->reserve(extents_of(largest_, model_->max_length()));
+      } catch (const Error& error) {
+        if (error.kind() != ErrorKind::memory || !options_.gpu) throw;
+        loop.reset();
+        model_->encoder().parameters().leave_gpu();
+        // What did not fit does not fit, whatever the estimate says.
+        halve_batches(std::min(available_memory(true), summary_.memory.total() - 1), error.what());
+        plan_batches();
       }
-      halve(options_.batch, largest);
-      observer_.say(fmt::format("batches of {} tokens do not fit: a step is now {}", largest.tokens,
-                                step_limits(options_.batch)));
     }
   }
 
@@ -276,11 +317,11 @@ class Run {
       loss_.class_weights = balanced_weights(data_->training->store);
     }
     load();
-    Loop loop({options_, *corpus_, *data_, *sampler_, *model_, pool_, observer_, summary_}, course_,
-              loss_, fingerprint_of(options_, *model_, *data_, course_, pool_.size()));
+    std::optional<Loop> loop;
+    open_loop(loop);
     if (!checkpoint_.empty()) {
       const StageTimer timer(summary_.stages, Stage::loading);
-      loop.resume(checkpoint_);
+      loop->resume(checkpoint_);
       observer_.say("going on from " + checkpoint_);
     }
     observer_.say(
@@ -290,10 +331,10 @@ class Run {
                     course_.epochs, summary_.trainable, summary_.parameters,
                     options_.gpu ? "on a GPU" : fmt::format("{} threads", pool_.size())));
     say_what_is_scored();
-    loop.train();
+    loop->train();
     if (summary_.interrupted) return;
-    loop.load_best();
-    finish(loop.evaluate());
+    loop->load_best();
+    finish(loop->evaluate());
   }
 
   void say_what_is_scored() {
@@ -327,6 +368,7 @@ class Run {
   std::optional<MemoryEstimate> estimate_;
   std::optional<data::Sampler> sampler_;
   Course course_;
+  BatchSize largest_;
 };
 
 Summary run(const Options& options, Observer& observer) { return Run(options, observer).go(); }

@@ -20,7 +20,7 @@ struct Progress {
   double learning_rate = 0;
   double samples_per_second = 0;
   double tokens_per_second = 0;
-  double share_of_peak = 0;  ///< FLOP/s against what the processor's units can do
+  double share_of_peak = 0;  ///< FLOP/s against what the device's units can do; 0: not known
   double seconds_left = 0;
 };
 

@@ -69,6 +69,14 @@ Stepper::Stepper(models::Encoder& encoder, const ops::LossOptions& loss,
 
 Stepper::~Stepper() = default;
 
+void Stepper::reserve(const Extents& extents, bool more) {
+  if (!gpu_) return;
+  pass_.execution.resize(extents);
+  if (!more) return;
+  if (!more_) more_ = std::make_unique<Pass>(*this, options_);
+  more_->execution.resize(extents);
+}
+
 void Stepper::bind(Pass& pass, const models::Batch& batch, const Labels& labels,
                    const StepState& state) {
   random_[0] = static_cast<int64_t>(state.seed);

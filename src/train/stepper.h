@@ -48,6 +48,9 @@ class Stepper {
           ThreadPool& pool, const models::TrainingOptions& options = {});
   ~Stepper();
 
+  /// On a GPU: takes the memory for batches up to these extents now; `more`: also for the batches
+  /// of a step behind its first.
+  void reserve(const Extents& extents, bool more);
   /// Adds the batch's gradients; gives its share of the mean loss.
   double accumulate(const models::Batch& batch, const Labels& labels, const StepState& state);
   /// The same without the wait for the loss.
