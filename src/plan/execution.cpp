@@ -9,8 +9,9 @@
 namespace hone {
 
 Execution::Execution(const Plan& plan, const WeightArrays& weights,
-                     std::span<void* const> gradients, ThreadPool& pool)
-    : plan_(plan), arena_(std::make_shared<Arena>()) {
+                     std::span<void* const> gradients, ThreadPool& pool,
+                     std::shared_ptr<Arena> arena)
+    : plan_(plan), arena_(std::move(arena)) {
   frame_.arrays_.assign(plan.entries_.size(), nullptr);
   for (const Plan::Entry& entry : plan.entries_) {
     if (entry.constant.empty()) continue;
@@ -25,12 +26,6 @@ Execution::Execution(const Plan& plan, const WeightArrays& weights,
 Execution::~Execution() = default;
 
 Execution::Execution(Execution&& other) noexcept = default;
-
-Execution::Execution(const Plan& plan, const WeightArrays& weights, ThreadPool& pool,
-                     std::shared_ptr<Arena> arena)
-    : Execution(plan, weights, pool) {
-  arena_ = std::move(arena);
-}
 
 void Execution::lend(const GradientArray& gradients) {
   lent_ = {gradients.bytes, {}};

@@ -107,9 +107,10 @@ class Execution {
       : Execution(plan, weights, {}, pool) {}
   /// `gradients`: one a weight slot, null where it is frozen.
   Execution(const Plan& plan, const WeightArrays& weights, std::span<void* const> gradients,
-            ThreadPool& pool);
+            ThreadPool& pool, std::shared_ptr<Arena> arena = std::make_shared<Arena>());
   Execution(const Plan& plan, const WeightArrays& weights, ThreadPool& pool,
-            std::shared_ptr<Arena> arena);
+            std::shared_ptr<Arena> arena)
+      : Execution(plan, weights, {}, pool, std::move(arena)) {}
   ~Execution();
   Execution(Execution&& other) noexcept;  ///< of a plan for the processor alone
 

@@ -70,7 +70,9 @@ MemoryUse MemoryEstimate::of(const BatchSize& batch, int64_t accumulation) const
   MemoryUse use = fixed_;
   const Extents extents = extents_of(batch);
   use.activations = first_.execution.bytes_for(extents);
-  if (more_ && accumulation > 1) use.activations += more_->execution.bytes_for(extents);
+  if (more_ && accumulation > 1) {
+    use.activations = std::max<uint64_t>(use.activations, more_->execution.bytes_for(extents));
+  }
   return use;
 }
 

@@ -40,7 +40,7 @@ Stepper::Pass::Pass(Stepper& stepper, const models::TrainingOptions& options)
     : step(
           stepper.encoder_.record_training(stepper.loss_, stepper.optimizer_.trainable(), options)),
       execution(step.plan, stepper.parameters_.arrays_for(options.dtype, step.shadows, true),
-                stepper.optimizer_.gradients(), stepper.pool_) {
+                stepper.optimizer_.gradients(), stepper.pool_, stepper.arena_) {
   GpuRunner* runner = execution.gpu();
   if (!runner) return;
   runner->set_touched(stepper.optimizer_.gpu()->touched());

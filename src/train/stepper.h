@@ -92,6 +92,7 @@ class Stepper {
   optim::Optimizer& optimizer_;
   ThreadPool& pool_;
   std::unique_ptr<Gpu> gpu_;
+  std::shared_ptr<Arena> arena_ = std::make_shared<Arena>();  ///< of both passes
   Pass pass_;                   ///< on a GPU of the first batch of a step, which sets gradients
   std::unique_ptr<Pass> more_;  ///< on a GPU of the batches that follow, which add to them
   Pass* last_ = &pass_;
