@@ -271,7 +271,9 @@ TEST(Train, FindsATokenBudgetThatFits) {
   words.push_back(scratch / "out");
   const Finished refused = hone(words);
   EXPECT_EQ(refused.code, 1) << refused.err;
-  EXPECT_NE(refused.err.find("smaller --max_tokens_per_batch"), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("2 x 29234 tokens would fit: give --max_tokens_per_batch"),
+            std::string::npos)
+      << refused.err;
   words.back() = scratch / "found";
   words.push_back("--auto_find_batch_size");
   const Finished found = hone(words);
