@@ -131,10 +131,10 @@ def memory_row(rounds, expert, users):
 
 
 def memory_line(row):
-    parts = [f"{who} {row[key]:.2f} GB ({row['hone_gb'] / row[key]:.2f} of it, at most {MEMORY_BAR})"
+    parts = [f"; {who} {row[key]:.2f} GB ({row['hone_gb'] / row[key]:.2f} of it, at most {MEMORY_BAR})"
              for who, key in (("the strongest PyTorch", "expert_gb"),
                               ("users' torch.compile", "users_gb")) if row[key]]
-    return f"Peak memory, {MEMORY_CASE}: hone {row['hone_gb']:.2f} GB; {'; '.join(parts)}."
+    return f"Peak memory, {MEMORY_CASE}: hone {row['hone_gb']:.2f} GB{''.join(parts)}."
 
 
 def svg(rows):

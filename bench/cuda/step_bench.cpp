@@ -121,8 +121,10 @@ double logits_apart(RobertaStep& step, StepShape shape, CudaStream& stream) {
   return apart;
 }
 
-void run_case(const StepShape& shape, CudaStream& stream, const Peaks& peaks, bool tune,
+/// Whether the values were right.
+bool run_case(const StepShape& shape, CudaStream& stream, const Peaks& peaks, bool tune,
               bool brief) {
+  bool right = true;
   RobertaStep step(shape, stream);
   if (tune) step.tune();
   // Checked first: the loss of one batch falls.
@@ -133,22 +135,24 @@ void run_case(const StepShape& shape, CudaStream& stream, const Peaks& peaks, bo
     const double first = step.loss(), norm = step.grad_norm();
     for (int i = 0; i < 30; ++i) graph.launch(stream);
     const double later = step.loss();
+    right = later < first;
     fmt::print("  loss {:.4f}, after 30 more steps {:.4f}; gradient norm {:.3f}{}\n", first, later,
-               norm, later < first ? "" : "  FAILED");
+               norm, right ? "" : "  FAILED");
   }
   if (!shape.training && !brief) {
     const double apart = logits_apart(step, shape, stream);
-    fmt::print("  logits apart from cuBLASLt's by {:.4f}{}\n", apart,
-               apart < 0.02 ? "" : "  FAILED");
+    right = apart < 0.02;
+    fmt::print("  logits apart from cuBLASLt's by {:.4f}{}\n", apart, right ? "" : "  FAILED");
   }
   const double us = time_graph(stream, graph, 50);
   fmt::print(
       "{}: {} sequences, {} tokens: {:.1f} us a step ({:.0f} samples/s), {} nodes, {:.2f} GB\n",
       shape.name, shape.lengths.size(), shape.tokens, us, double(shape.lengths.size()) / us * 1e6,
       graph.nodes(), double(step.device_bytes()) / 1e9);
-  if (brief) return;
+  if (brief) return right;
   const double floor = print_ops(step, stream, peaks);
   fmt::print("  share of the floor: {:.0f}%\n\n", 100 * floor / us);
+  return right;
 }
 
 std::vector<StepShape> all_cases(const std::string& lengths_file) {
@@ -193,6 +197,7 @@ int main(int argc, char** argv) {
     fmt::print("no GPU: {}\n", cuda_info().missing);
     return 0;
   }
+  bool right = true;
   try {
     use_cuda_device(0);
     CudaStream stream;
@@ -209,12 +214,12 @@ int main(int argc, char** argv) {
     for (const StepShape& shape : all_cases(lengths)) {
       if (!only.empty() && ("," + only + ",").find("," + shape.name + ",") == std::string::npos)
         continue;
-      run_case(shape, stream, peaks, !no_tune, brief);
+      right &= run_case(shape, stream, peaks, !no_tune, brief);
       std::fflush(stdout);
     }
   } catch (const std::exception& error) {
     fmt::print("{}\n", error.what());
     return 1;
   }
-  return 0;
+  return right ? 0 : 1;
 }

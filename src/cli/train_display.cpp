@@ -26,10 +26,11 @@ std::string duration(double seconds) {
 std::string line_of(const train::Progress& at) {
   return fmt::format(
       "step {}/{}, epoch {:.2f}, loss {:.4f}, rate {:.2e}, {:.0f} samples/s, {:.0f} tokens/s, "
-      "{:.0f}% of peak, {} left, {}",
+      "{}{} left, {}",
       at.step, at.steps, at.epoch, at.loss, at.learning_rate, at.samples_per_second,
-      at.tokens_per_second, 100 * at.share_of_peak, duration(at.seconds_left),
-      train::megabytes(peak_resident_bytes()));
+      at.tokens_per_second,
+      at.share_of_peak > 0 ? fmt::format("{:.0f}% of peak, ", 100 * at.share_of_peak) : "",
+      duration(at.seconds_left), train::megabytes(peak_resident_bytes()));
 }
 
 std::string bar_of(const train::Progress& at) {

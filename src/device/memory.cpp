@@ -36,7 +36,11 @@ void* map_huge(size_t bytes) {
 
 }  // namespace
 
-void give_freed_memory_back() { mallopt(M_MMAP_THRESHOLD, 128 << 10); }
+void give_freed_memory_back() {
+  constexpr int kSmall = 128 << 10;
+  mallopt(M_MMAP_THRESHOLD, kSmall);
+  mallopt(M_TRIM_THRESHOLD, kSmall);
+}
 
 Buffer::Buffer(size_t bytes) : size_(bytes) {
   if (bytes == 0) return;

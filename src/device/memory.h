@@ -43,8 +43,9 @@ class Buffer {
   size_t size_ = 0;
 };
 
-/// From now on all but small blocks that are freed, the allocator's too, go back to the system at
-/// once. The allocator else keeps more of them the larger the blocks were that it has seen freed.
+/// From now on, for the whole process, all but small blocks that are freed, the allocator's too, go
+/// back to the system at once. The allocator else keeps more of them the larger the blocks were
+/// that it has seen freed.
 void give_freed_memory_back();
 
 /// The most memory this process has had resident (VmHWM); 0 where the system does not say.

@@ -135,7 +135,8 @@ BenchResult run_bench_case(const std::string& name, const BenchOptions& options)
   const double weights = static_cast<double>(encoder.parameters().bytes()) - tables;
   result.gbytes_per_s = weights * static_cast<double>(batches.size()) / median * 1e-9;
   if (gpu) {
-    result.share_of_peak = 1e9 * result.gflops / kernels::cuda::measured_peak(options.dtype);
+    const double peak = kernels::cuda::measured_peak(options.dtype);
+    if (peak > 0) result.share_of_peak = 1e9 * result.gflops / peak;
     result.kernel = "cuda";
     return result;
   }

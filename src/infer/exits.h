@@ -40,7 +40,8 @@ struct ExitAnswer {
   int64_t layers = 0;
 };
 
-/// Runs a batch through a model with exits. A sequence's answer does not depend on its company.
+/// Runs a batch through a model with exits. On a processor a sequence's answer does not
+/// depend on its company; on a GPU products of other numbers of rows may differ in the last bits.
 class ExitPass {
  public:
   /// All must outlive this. `settings` in place of the config's own. On the encoder's device: see

@@ -32,8 +32,17 @@ Axes axes_of(const ScatterChart& chart) {
 
 /// Round numbers between two values, some five of them.
 struct Ticks {
-  double first, last, step;
+  double low, high, step;
   int digits;  ///< behind the point
+
+  std::vector<double> values() const {
+    std::vector<double> ticks;
+    const double last = std::floor(high / step + 1e-9);
+    for (double i = std::ceil(low / step - 1e-9); i <= last; ++i) {
+      ticks.push_back(i * step + 0.0);  // no -0
+    }
+    return ticks;
+  }
 };
 
 Ticks ticks_of(double low, double high) {
@@ -42,8 +51,7 @@ Ticks ticks_of(double low, double high) {
   const double share = raw / power;
   const double step = power * (share < 1.5 ? 1 : share < 3.5 ? 2 : share < 7.5 ? 5 : 10);
   const int digits = std::max(0, static_cast<int>(-std::floor(std::log10(step) + 1e-9)));
-  // The lowest is never written as -0.
-  return {std::ceil(low / step - 1e-9) * step + 0.0, high + step * 1e-9, step, digits};
+  return {low, high, step, digits};
 }
 
 /// Text as it may stand in XML.
@@ -111,13 +119,13 @@ std::string frame(const ScatterChart& chart, const Axes& axes) {
       "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"#888\"/>\n",
       Axes::kX, Axes::kY, Axes::kWidth, Axes::kHeight);
   const Ticks across = ticks_of(axes.left, axes.right);
-  for (double x = across.first; x <= across.last; x += across.step) {
+  for (const double x : across.values()) {
     out += fmt::format(
         "<text x=\"{:.1f}\" y=\"345\" font-size=\"10\" text-anchor=\"middle\">{:.{}f}</text>\n",
         axes.x(x), x, across.digits);
   }
   const Ticks up = ticks_of(axes.low, axes.high);
-  for (double y = up.first; y <= up.last; y += up.step) {
+  for (const double y : up.values()) {
     out += fmt::format(
         "<text x=\"64\" y=\"{:.1f}\" font-size=\"10\" text-anchor=\"end\">{:.{}f}</text>\n",
         axes.y(y) + 3, y, up.digits);

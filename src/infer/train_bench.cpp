@@ -175,7 +175,8 @@ TrainBenchResult run_train_bench(const std::string& name, const TrainBenchOption
   result.p90_ms = at_share(steps, 0.9) * 1e3;
   result.activation_bytes = run.stepper().execution().arena_bytes();
   if (run.gpu()) {
-    result.share_of_peak = 1e9 * result.gflops / kernels::cuda::measured_peak(options.common.dtype);
+    const double peak = kernels::cuda::measured_peak(options.common.dtype);
+    if (peak > 0) result.share_of_peak = 1e9 * result.gflops / peak;
     return result;
   }
   result.share_of_peak =

@@ -72,13 +72,16 @@ const void* Execution::read(Value value) const {
 
 void Execution::resize(const Extents& extents) {
   if (gpu_) return gpu_->resize(extents);
-  if (laid_out_ && extents == frame_.extents_ && laid_out_in_ == arena_->host.data()) return;
+  if (laid_out_ && extents == frame_.extents_ && laid_out_in_ == arena_->host.data() &&
+      laid_out_bytes_ <= arena_->host.size()) {
+    return;
+  }
   frame_.extents_ = extents;
   memory_ = lay_out(extents);
-  const size_t workspace = workspace_for(extents);
-  if (memory_.bytes + workspace > arena_->host.size()) {
+  laid_out_bytes_ = memory_.bytes + workspace_for(extents);
+  if (laid_out_bytes_ > arena_->host.size()) {
     arena_->host = Buffer();  // the old one goes before the new one comes
-    arena_->host = Buffer(memory_.bytes + workspace);
+    arena_->host = Buffer(laid_out_bytes_);
   }
   laid_out_in_ = arena_->host.data();
   auto* base = static_cast<std::byte*>(arena_->host.data());

@@ -159,6 +159,7 @@ class Execution {
   MemoryPlan memory_;
   std::shared_ptr<Arena> arena_;
   const void* laid_out_in_ = nullptr;
+  size_t laid_out_bytes_ = 0;
   Frame frame_;
   bool laid_out_ = false;
   bool timing_ = false;

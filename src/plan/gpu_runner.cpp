@@ -165,9 +165,12 @@ void GpuRunner::resize(const Extents& extents) {
     ++counts_.buckets;
   }
   bucket_ = &found->second;
-  // Who shares the arena may have made it anew.
+  // Who shares the arena may have made it anew, and a smaller one where there was no room.
   const CudaBuffer& arena = execution_.arena_->device;
-  if (bucket_->arrays.empty() || bucket_->arena != arena.data()) place(*bucket_);
+  const size_t bytes = aligned(bucket_->memory.bytes) + bucket_->workspace;
+  if (bucket_->arrays.empty() || bucket_->arena != arena.data() || bytes > arena.size()) {
+    place(*bucket_);
+  }
   frame_.arrays_ = bucket_->arrays;
   frame_.extents_ = bucket_->extents;
   frame_.workspace_ = arena.as<std::byte>() + aligned(bucket_->memory.bytes);

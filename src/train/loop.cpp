@@ -200,6 +200,7 @@ void Loop::finish_step(const Started& step, double loss, const optim::StepReport
   state_.position = last.end;
   epoch_ended_ = last.ends_epoch();
   ++state_.step;
+  between_ = true;
   ++rates_.steps;
   state_.loss_since_log += loss;
   state_.loss_in_all += loss;
@@ -212,6 +213,7 @@ void Loop::finish_step(const Started& step, double loss, const optim::StepReport
       (ended && parts_.options.saving.kind != Interval::Kind::never)) {
     save();
   }
+  between_ = false;
 }
 
 void Loop::train() {
@@ -238,7 +240,7 @@ void Loop::train() {
   try {
     run_steps();
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::internal && error.kind() != ErrorKind::memory) throw;
+    if (!is_fault(error)) throw;
     faulted(error);
   }
   account();
@@ -282,11 +284,16 @@ std::string Loop::what_is_left() const {
   return last.empty() ? "no checkpoint was written" : "the last good checkpoint is " + last;
 }
 
+bool Loop::is_fault(const Error& error) {
+  return error.kind() == ErrorKind::internal || error.kind() == ErrorKind::memory;
+}
+
 void Loop::faulted(const Error& error) const {
   const int64_t first = state_.step + 1;
   const int64_t last = std::max(first, next_step() + (starting_ ? 1 : 0));
-  const std::string steps =
-      first == last ? fmt::format("step {}", first) : fmt::format("steps {} to {}", first, last);
+  const std::string steps = between_        ? fmt::format("behind step {}", state_.step)
+                            : first == last ? fmt::format("step {}", first)
+                                            : fmt::format("steps {} to {}", first, last);
   fail(error.kind(), "{}: {}; {}", steps, error.what(), what_is_left());
 }
 

@@ -93,6 +93,8 @@ class Loop {
   bool scaled() const;
   double scale() const;
   void start_step(Started step);
+  /// Of the device, or for want of memory.
+  static bool is_fault(const Error& error);
   /// A fault of the device, with the steps that were on their way and what is left of the run.
   [[noreturn]] void faulted(const Error& error) const;
   /// Looks at the oldest started step, or at all of them.
@@ -133,6 +135,7 @@ class Loop {
   std::optional<LogEntry> evaluated_;  ///< of the weights as they are now
   std::deque<Started> started_;
   bool starting_ = false;  ///< one more, that is not among them yet
+  bool between_ = false;   ///< a step has ended: it is logged, evaluated, saved
   models::Batch batch_;
   Labels labels_;
   bool epoch_ended_ = false;

@@ -104,6 +104,7 @@ void Loop::save() {
   try {
     write_checkpoint(folder, {parts_.model, optimizer_, state_}, fingerprint_);
   } catch (const Error& problem) {
+    if (is_fault(problem)) throw;  // faulted() says what is left
     fail(problem.kind(), "{}; {}", problem.what(),
          last.empty() ? "no checkpoint was written before" : "the last good checkpoint is " + last);
   }

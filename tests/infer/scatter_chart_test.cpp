@@ -27,6 +27,13 @@ TEST(ScatterChart, TicksAreRoundAndApart) {
                                              "0.8900", "0.8905", "0.8910"}));
 }
 
+TEST(ScatterChart, NoTickIsWrittenAsMinusNothing) {
+  ScatterChart chart;
+  chart.points = {{.x = 1, .y = -0.5}, {.x = 2, .y = 0.5}};
+  chart.least_height = 0.001;
+  for (const std::string& text : tick_texts(to_svg(chart))) EXPECT_NE(text, "-0.0");
+}
+
 TEST(ScatterChart, OnePointOrNoneStillHasAxes) {
   ScatterChart chart;
   EXPECT_FALSE(tick_texts(to_svg(chart)).empty());

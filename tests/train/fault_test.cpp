@@ -52,13 +52,13 @@ TEST_F(Faults, AFaultNamesTheStepAndLeavesTheLastCheckpoint) {
   Options made = options("a");
   Failing early(1);
   EXPECT_EQ(complaint([&] { run(made, early); }),
-            "step 2: CUDA: layer 1: linear: refused; no checkpoint was written");
+            "behind step 1: CUDA: layer 1: linear: refused; no checkpoint was written");
   made.output = folder("b");
   made.saving = {Interval::Kind::steps, 2};
   Failing failing(5);
   const std::string left = made.output + "/checkpoint-4";
   EXPECT_EQ(complaint([&] { run(made, failing); }),
-            "step 6: CUDA: layer 1: linear: refused; the last good checkpoint is " + left);
+            "behind step 5: CUDA: layer 1: linear: refused; the last good checkpoint is " + left);
   // From which the run ends as if nothing had happened.
   made.resume = "last";
   Listener rest;

@@ -6,7 +6,8 @@ namespace hone::kernels::cuda {
 
 /// As kernels/cpu/attention.h: rows q_offsets[s] to q_offsets[s + 1] of the queries attend to rows
 /// k_offsets[s] to k_offsets[s + 1] of the keys and values. The offsets are in device memory and
-/// may change from replay to replay; the bounds below are of the bucket.
+/// may change from replay to replay; the bounds below are of the bucket. Kernels read them before
+/// the kernel ahead on the stream has ended: that kernel may not write them.
 struct AttentionShape {
   const int32_t* q_offsets = nullptr;  ///< [sequences + 1]
   const int32_t* k_offsets = nullptr;  ///< [sequences + 1]

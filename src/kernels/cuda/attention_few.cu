@@ -1,7 +1,8 @@
 // Attention of inference over sequences of at most 64 tokens, where what counts is how long one
 // takes: a block is one warp with 16 queries of a head. Queries and keys come from memory as the
-// fragments of products (depth is permuted alike on both sides, see linear_small.cu), values
-// through shared memory, which turns them round.
+// fragments of products: a lane reads 16 bytes of a row, which serve it as fragments of two
+// products of depth 16. That permutes the depth of both sides alike, which a sum over it does not
+// see. Values come through shared memory, which turns them round.
 
 #include "kernels/cuda/attention_tiles.cuh"
 #include "kernels/cuda/early_launch.cuh"

@@ -57,7 +57,8 @@ Status launch_early(void (*kernel)(Parameters...), const LaunchShape& shape, Str
   cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
                        cudaSharedmemCarveoutMaxShared);
   const cudaError_t error = cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
-  return error == cudaSuccess ? launched() : cudaGetErrorString(error);
+  const Status status = launched();  // also takes the error back, so that the next kernel is clean
+  return error == cudaSuccess ? status : cudaGetErrorString(error);
 }
 
 }  // namespace hone::kernels::cuda

@@ -8,7 +8,8 @@ constexpr int64_t kMaxNormWidth = 4096;
 
 /// kernels/cpu/layer_norm_train.h with a bias in front and a dropout behind:
 /// s = dropout(x + bias) + residual; xhat = (s - mean) rstd; y = dropout(xhat weight +
-/// affine_bias). Arrays are dense [rows, width] in `dtype`.
+/// affine_bias). Arrays are dense [rows, width] in `dtype`. bias, weight and affine_bias are read
+/// before the kernel ahead on the stream has ended: that kernel may not write them.
 struct NormForward {
   DType dtype = DType::f32;
   int64_t rows = 0, width = 0;

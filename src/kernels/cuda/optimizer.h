@@ -16,8 +16,8 @@ struct OptimizerPiece {
   int32_t row_width;  ///< of a table whose rows are marked; the piece is whole rows
   int32_t unused;
   /// In device memory, a byte a row, from the piece's first: 0 where the gradient is 0, whatever
-  /// lies there. Set by embedding_backward(), cleared by the step. Null: all of the gradient is
-  /// read.
+  /// lies there. Set by the backward kernels of tables, cleared by the step. Null: all of the
+  /// gradient is read.
   uint8_t* touched;
 };
 
