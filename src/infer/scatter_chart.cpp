@@ -91,10 +91,8 @@ class Labels {
       box.bottom = box.top + kLine;
     }
     boxes_.push_back(box);
-    return fmt::format(
-        "<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"10\" "
-        "paint-order=\"stroke\" stroke=\"white\" stroke-width=\"3\">{}</text>\n",
-        box.left, box.bottom - 2, escaped(text));
+    return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"10\">{}</text>\n", box.left,
+                       box.bottom - 2, escaped(text));
   }
 
  private:
