@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "device/cuda.h"
+#include "nn/parameters.h"
 
 namespace hone::train {
 
@@ -16,6 +17,18 @@ struct Outcome {
   std::vector<double> norms;
   std::vector<float> weights;
 };
+
+/// All weights as they are now, fetched from where they are.
+inline std::vector<float> weights_of(nn::Parameters& parameters) {
+  std::vector<float> all;
+  parameters.refresh_host();
+  for (const nn::Parameter& parameter : parameters.list()) {
+    const auto* start = static_cast<const float*>(
+        parameters.pointers()[static_cast<size_t>(parameter.weight.slot)]);
+    all.insert(all.end(), start, start + parameters.elements(parameter.weight));
+  }
+  return all;
+}
 
 inline void expect_near(const Outcome& gpu, const Outcome& cpu, double tolerance) {
   ASSERT_EQ(gpu.losses.size(), cpu.losses.size());

@@ -58,13 +58,7 @@ LentOutcome train(const std::string& name, bool lends, const models::TrainingOpt
     outcome.norms.push_back(optimizer.step(1e-3, pool).grad_norm);
   }
   outcome.lent = count_lent(step.plan, *execution.gpu(), optimizer.gpu()->gradient_array());
-  parameters.refresh_host();
-  for (const nn::Parameter& parameter : parameters.list()) {
-    const auto* start = static_cast<const float*>(
-        parameters.pointers()[static_cast<size_t>(parameter.weight.slot)]);
-    outcome.weights.insert(outcome.weights.end(), start,
-                           start + parameters.elements(parameter.weight));
-  }
+  outcome.weights = weights_of(parameters);
   return outcome;
 }
 

@@ -94,14 +94,7 @@ Outcome train_family(const std::string& name, Isa isa, const Setting& setting, s
     outcome.losses.push_back(loss);
     outcome.norms.push_back(optimizer.step(rate, pool).grad_norm);
   }
-  nn::Parameters& parameters = family.parameters();
-  parameters.refresh_host();
-  for (const nn::Parameter& parameter : parameters.list()) {
-    const auto* start = static_cast<const float*>(
-        parameters.pointers()[static_cast<size_t>(parameter.weight.slot)]);
-    outcome.weights.insert(outcome.weights.end(), start,
-                           start + parameters.elements(parameter.weight));
-  }
+  outcome.weights = weights_of(family.parameters());
   return outcome;
 }
 
