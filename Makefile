@@ -28,12 +28,14 @@ demo: build ## train on the built-in reviews (from MiniLM where it can be had), 
 test: build ## run all tests
 	@echo "== tests"
 	@ctest --preset release -j $(JOBS)
+	@tools/skipped $(BUILD)
 
 test-asan: setup ## all tests and a short run of every fuzz driver, under the address and undefined-behaviour sanitizers
 	@cmake --preset asan > build-asan-configure.log 2>&1 || { cat build-asan-configure.log; exit 1; }
 	@rm -f build-asan-configure.log
 	@cmake --build --preset asan -j $(JOBS)
 	@ctest --preset asan -j $(JOBS)
+	@tools/skipped build-asan
 	@BUILD=build-asan tools/fuzz $(FUZZ_SECONDS)
 
 test-tsan: setup ## all tests under the thread sanitizer
