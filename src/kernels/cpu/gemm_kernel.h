@@ -86,11 +86,11 @@ struct Int8Columns {
   const float* scales;
   const int32_t* sums;
 };
-inline Int8Columns int8_columns(const PackedMatrix& b, int64_t panel) {
-  const int64_t width = panel_rows(b.isa);
-  const auto* start = static_cast<const std::byte*>(b.data) +
-                      static_cast<size_t>(panel) * panel_bytes(b.isa, b.dtype, b.k) +
-                      width * packed_depth(b.dtype, b.k);
+inline Int8Columns int8_columns(const PackedMatrix& b, int64_t width, int64_t panel) {
+  const int64_t bytes = width * round_up(b.k, kInt8Depth);
+  constexpr int64_t kBehind = sizeof(float) + sizeof(int32_t);
+  const auto* start =
+      static_cast<const std::byte*>(b.data) + panel * (bytes + width * kBehind) + bytes;
   const auto* scales = reinterpret_cast<const float*>(start);
   return {scales, reinterpret_cast<const int32_t*>(scales + width)};
 }

@@ -91,7 +91,7 @@ void unpack_row(const PackedMatrix& matrix, int64_t row, float* out) {
       const auto* bytes =
           static_cast<const int8_t*>(matrix.data) +
           static_cast<size_t>(row / width) * panel_bytes(matrix.isa, matrix.dtype, matrix.k);
-      out[i] = int8_columns(matrix, row / width).scales[lane] *
+      out[i] = int8_columns(matrix, width, row / width).scales[lane] *
                bytes[(i / 4 * width + lane) * 4 + i % 4];
     } else if (matrix.dtype == DType::bf16) {
       out[i] = to_float(

@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -206,6 +208,49 @@ TEST_P(GemmInt8, ScalesBiasActivationResidualAndDtype) {
         }
       }
     }
+  }
+}
+
+/// A product of one row whose sums count for nothing: what comes is activation(bias).
+Product of_bias(const Config& config, std::vector<float> bias) {
+  Product product(config, 1, static_cast<int64_t>(bias.size()), 1, false);
+  product.rows[0].scale = 0.0f;
+  product.bias = std::move(bias);
+  return product;
+}
+
+TEST_P(GemmInt8, GeluOverItsRange) {
+  std::vector<float> x;
+  for (int i = -4000; i <= 4000; ++i) x.push_back(0.002f * static_cast<float>(i));
+  x.insert(x.end(), {-1e30f, -20.0f, 20.0f, 1e30f});
+  const Product product = of_bias(GetParam(), x);
+  std::vector<float> c(product.ldc);
+  GemmArgs args = product.args(c.data());
+  args.activation = Activation::gelu;
+  ThreadPool pool(1);
+  run(GetParam(), args, pool);
+  for (int64_t j = 0; j < product.n; ++j) {
+    const double expected = 0.5 * x[j] * std::erfc(-x[j] / std::sqrt(2.0));
+    ASSERT_NEAR(c[j], expected, 1.4e-4 + std::abs(expected) * 1e-7) << "of " << x[j];
+  }
+}
+
+TEST_P(GemmInt8, Bf16IsRoundedToNearestEven) {
+  const float inf = std::numeric_limits<float>::infinity();
+  std::vector<float> x = {0.0f, inf, -inf, 0x1.fffffep127f, -0x1.fffffep127f, 0x1p-126f};
+  std::mt19937 generator(5);
+  for (int i = 0; i < 4096; ++i) {
+    const uint32_t low = i % 4 == 0 ? 0x8000u : i % 4 == 1 ? 0u : generator() & 0xffffu;
+    const uint32_t exponent = 1 + generator() % 254;
+    const uint32_t high = (generator() & 0x807fu) | exponent << 7;
+    x.push_back(std::bit_cast<float>(high << 16 | low));
+  }
+  const Product product = of_bias(GetParam(), x);
+  std::vector<bf16> c(product.ldc);
+  ThreadPool pool(1);
+  run(GetParam(), product.args(c.data(), DType::bf16), pool);
+  for (int64_t j = 0; j < product.n; ++j) {
+    ASSERT_EQ(c[j].bits, to_bf16(x[j]).bits) << "of " << x[j];
   }
 }
 
