@@ -43,23 +43,19 @@ HWY_INLINE hn::Vec<U16> Narrow(VF32 value) {
   return hn::DemoteTo(U16(), hn::BitCast(hn::RebindToSigned<F32>(), result));
 }
 
-/// How fp32 becomes bf16.
-struct NarrowByBits {
-  static HWY_INLINE hn::Vec<U16> Narrow(VF32 value) { return HWY_NAMESPACE::Narrow(value); }
-};
+/// The same; `native`: by AVX512-BF16's instruction, for callers that have found it, under which
+/// subnormal values become 0. Spelt out, since this Highway has no target with it.
+template <bool native>
+HWY_INLINE hn::Vec<U16> NarrowBy(VF32 value) {
 #if HWY_TARGET == HWY_AVX3
-/// By AVX512-BF16's instruction, for callers that have found it: the same but for subnormal values,
-/// which become 0. Spelt out, since a target of Highway's that has it does not exist yet.
-struct NarrowNatively {
-  static HWY_INLINE hn::Vec<U16> Narrow(VF32 value) {
+  if constexpr (native) {
     hn::Vec<U16> result;
     asm("vcvtneps2bf16 %1, %0" : "=v"(result.raw) : "v"(value.raw));
     return result;
   }
-};
-#else
-using NarrowNatively = NarrowByBits;
 #endif
+  return Narrow(value);
+}
 
 HWY_INLINE VF32 LoadVector(const float* p) { return hn::LoadU(kF32, p); }
 HWY_INLINE VF32 LoadVector(const bf16* p) {
@@ -81,13 +77,13 @@ HWY_INLINE void StoreVector(VF32 value, bf16* p) {
   hn::StoreU(Narrow(value), U16(), reinterpret_cast<uint16_t*>(p));
 }
 
-template <class Narrowing>
+template <bool native>
 HWY_INLINE void StoreVectorBy(VF32 value, float* p) {
   hn::StoreU(value, kF32, p);
 }
-template <class Narrowing>
+template <bool native>
 HWY_INLINE void StoreVectorBy(VF32 value, bf16* p) {
-  hn::StoreU(Narrowing::Narrow(value), U16(), reinterpret_cast<uint16_t*>(p));
+  hn::StoreU(NarrowBy<native>(value), U16(), reinterpret_cast<uint16_t*>(p));
 }
 
 /// Writes the first `count` < kLanes lanes and no byte beyond.

@@ -91,21 +91,21 @@ HWY_INLINE void LoadColumns(const T* p, int64_t count, VF32 (&x)[2]) {
          : count > lanes ? LoadPart(p + lanes, count - lanes)
                          : hn::Zero(kF32);
 }
-template <class Narrowing, typename T>
+template <bool native, typename T>
 HWY_INLINE void StoreColumns(const VF32 (&x)[2], int64_t count, T* p) {
   const int64_t lanes = kLanes;
   if (count >= kPanel) {
-    StoreVectorBy<Narrowing>(x[0], p);
-    StoreVectorBy<Narrowing>(x[1], p + lanes);
+    StoreVectorBy<native>(x[0], p);
+    StoreVectorBy<native>(x[1], p + lanes);
   } else if (count >= lanes) {
-    StoreVectorBy<Narrowing>(x[0], p);
+    StoreVectorBy<native>(x[0], p);
     StorePart(x[1], p + lanes, count - lanes);
   } else {
     StorePart(x[0], p, count);
   }
 }
 
-template <Activation activation, class Sums, class Narrowing, typename Residual, typename C>
+template <Activation activation, class Sums, bool native, typename Residual, typename C>
 void FinishTile(const GemmArgs& args, const GemmTile& tile) {
   VF32 bias[2] = {hn::Zero(kF32), hn::Zero(kF32)};
   if (args.bias) {
@@ -125,43 +125,43 @@ void FinishTile(const GemmArgs& args, const GemmTile& tile) {
       LoadColumns(residual + r * args.ldr, tile.columns, add);
       for (int v = 0; v < 2; ++v) x[v] = hn::Add(x[v], add[v]);
     }
-    StoreColumns<Narrowing>(x, tile.columns, c);
+    StoreColumns<native>(x, tile.columns, c);
   }
 }
 
-template <Activation activation, class Sums, class Narrowing>
+template <Activation activation, class Sums, bool native>
 void FinishAs(const GemmArgs& args, const GemmTile& tile) {
   const bool residual_bf16 = args.residual && args.residual_dtype == DType::bf16;
   if (args.c_dtype == DType::bf16) {
-    residual_bf16 ? FinishTile<activation, Sums, Narrowing, bf16, bf16>(args, tile)
-                  : FinishTile<activation, Sums, Narrowing, float, bf16>(args, tile);
+    residual_bf16 ? FinishTile<activation, Sums, native, bf16, bf16>(args, tile)
+                  : FinishTile<activation, Sums, native, float, bf16>(args, tile);
   } else {
-    residual_bf16 ? FinishTile<activation, Sums, NarrowByBits, bf16, float>(args, tile)
-                  : FinishTile<activation, Sums, NarrowByBits, float, float>(args, tile);
+    residual_bf16 ? FinishTile<activation, Sums, false, bf16, float>(args, tile)
+                  : FinishTile<activation, Sums, false, float, float>(args, tile);
   }
 }
 
-template <class Sums, class Narrowing>
+template <class Sums, bool native>
 void Finish(const GemmArgs& args, const GemmTile& tile) {
   switch (args.activation) {
     case Activation::none:
-      return FinishAs<Activation::none, Sums, Narrowing>(args, tile);
+      return FinishAs<Activation::none, Sums, native>(args, tile);
     case Activation::gelu:
-      return FinishAs<Activation::gelu, Sums, Narrowing>(args, tile);
+      return FinishAs<Activation::gelu, Sums, native>(args, tile);
     case Activation::gelu_tanh:
-      return FinishAs<Activation::gelu_tanh, Sums, Narrowing>(args, tile);
+      return FinishAs<Activation::gelu_tanh, Sums, native>(args, tile);
     case Activation::relu:
-      return FinishAs<Activation::relu, Sums, Narrowing>(args, tile);
+      return FinishAs<Activation::relu, Sums, native>(args, tile);
     case Activation::silu:
-      return FinishAs<Activation::silu, Sums, Narrowing>(args, tile);
+      return FinishAs<Activation::silu, Sums, native>(args, tile);
     case Activation::tanh:
-      return FinishAs<Activation::tanh, Sums, Narrowing>(args, tile);
+      return FinishAs<Activation::tanh, Sums, native>(args, tile);
   }
 }
 
-template <class Narrowing>
+template <bool native>
 GemmFinish FinishOf(DType weight) {
-  return weight == DType::i8 ? &Finish<Int8Sums, Narrowing> : &Finish<FloatSums, Narrowing>;
+  return weight == DType::i8 ? &Finish<Int8Sums, native> : &Finish<FloatSums, native>;
 }
 
 }  // namespace hone::kernels::HWY_NAMESPACE
@@ -174,14 +174,11 @@ namespace hone::kernels {
 GemmFinish gemm_finish(Isa isa, DType weight) {
   // A test may emulate AMX where not even its bf16 is there.
   const bool native = isa >= Isa::avx512_bf16 && cpu_info().avx512_bf16;
-  if (native) return N_AVX3::FinishOf<N_AVX3::NarrowNatively>(weight);
-  return isa >= Isa::avx512 ? N_AVX3::FinishOf<N_AVX3::NarrowByBits>(weight)
-                            : N_AVX2::FinishOf<N_AVX2::NarrowByBits>(weight);
+  if (native) return N_AVX3::FinishOf<true>(weight);
+  return isa >= Isa::avx512 ? N_AVX3::FinishOf<false>(weight) : N_AVX2::FinishOf<false>(weight);
 }
 #else
-GemmFinish gemm_finish(Isa, DType weight) {
-  return HWY_NAMESPACE::FinishOf<HWY_NAMESPACE::NarrowByBits>(weight);
-}
+GemmFinish gemm_finish(Isa, DType weight) { return HWY_NAMESPACE::FinishOf<false>(weight); }
 #endif
 
 }  // namespace hone::kernels

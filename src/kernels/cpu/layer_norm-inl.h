@@ -79,7 +79,7 @@ HWY_INLINE float RowVariance(const Row& row, int64_t width, float mean) {
 }
 
 /// y = (row - mean) * rstd * weight + bias; `index` is the row's place in `statistics`.
-template <class Row, typename Out>
+template <bool native = false, class Row, typename Out>
 HWY_INLINE void NormalizeRow(const Row& row, int64_t width, const NormWeights& norm, Out* y,
                              const NormStatistics& statistics, int64_t index) {
   const float mean = RowMean(row, width);
@@ -91,7 +91,7 @@ HWY_INLINE void NormalizeRow(const Row& row, int64_t width, const NormWeights& n
   for (; i + lanes <= width; i += lanes) {
     const VF32 x = hn::Mul(hn::Sub(row.Load(i), centre), scale);
     const VF32 weight = hn::LoadU(kF32, norm.weight + i);
-    StoreVector(hn::MulAdd(x, weight, hn::LoadU(kF32, norm.bias + i)), y + i);
+    StoreVectorBy<native>(hn::MulAdd(x, weight, hn::LoadU(kF32, norm.bias + i)), y + i);
   }
   if (i < width) {
     const size_t rest = width - i;

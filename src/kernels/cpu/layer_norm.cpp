@@ -21,13 +21,13 @@ void LayerNormRows(const In* x, const Residual* residual, const NormWeights& nor
   }
 }
 
-template <typename T>
+template <typename T, bool native>
 void LayerNormQuantizedRows(const float* x, const T* residual, const NormWeights& norm,
                             int64_t begin, int64_t end, T* y, const QuantizedRows& q) {
   for (int64_t i = begin; i < end; ++i) {
     const int64_t at = i * q.width;
     const RowSum<float, T> row{x + at, residual ? residual + at : nullptr};
-    NormalizeRow(row, q.width, norm, y + at, {}, i);
+    NormalizeRow<native>(row, q.width, norm, y + at, {}, i);
     QuantizeRow(y + at, q.width, q.row(i), &q.scale(i));
   }
 }
@@ -52,7 +52,9 @@ void layer_norm(const In* x, const Residual* residual, const NormWeights& norm, 
 template <typename T>
 void layer_norm_quantized(const float* x, const T* residual, const NormWeights& norm, int64_t rows,
                           T* y, const QuantizedRows& q, ThreadPool& pool) {
-  const auto kernel = HONE_TARGET_FUNCTION(LayerNormQuantizedRows<T>);
+  const auto kernel = chosen_isa() >= Isa::avx512_bf16
+                          ? HONE_TARGET_FUNCTION(LayerNormQuantizedRows<T, true>)
+                          : HONE_TARGET_FUNCTION(LayerNormQuantizedRows<T, false>);
   for_row_ranges(rows, q.width, pool,
                  [&](int64_t begin, int64_t end) { kernel(x, residual, norm, begin, end, y, q); });
 }
