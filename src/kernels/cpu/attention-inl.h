@@ -153,6 +153,7 @@ HWY_INLINE PanelProduct* ChooseProduct(int64_t count, std::integer_sequence<int,
 struct WideProducts {
   using Weight = float;
   static constexpr int64_t kTogether = 1;  ///< terms of a sum that one step takes
+  static constexpr bool kNative = false;   ///< whether results narrow as NarrowBy<true>()
 
   template <typename In>
   static void PackKeyPanel(const In* keys, int64_t stride, int64_t count, int64_t depth,
@@ -182,7 +183,7 @@ struct WideProducts {
 /// One row's scores of a tile to weights e^(scale * score - largest), written over the scores.
 /// `largest` (scaled) and `total` carry over from the tiles before. Returns the factor for what
 /// was summed up under the old largest.
-template <typename Weight>
+template <typename Weight, bool native>
 HWY_INLINE float SoftmaxTile(float* scores, int64_t count, float scale, float& largest,
                              float& total) {
   const int64_t lanes = kLanes;
@@ -203,17 +204,22 @@ HWY_INLINE float SoftmaxTile(float* scores, int64_t count, float scale, float& l
   for (j = 0; j + lanes <= count; j += lanes) {
     const VF32 x = hn::MulSub(hn::LoadU(kF32, scores + j), factor, shift);
     const VF32 e = ExpNonPositive(kF32, x);
-    StoreVector(e, weights + j);
+    StoreVectorBy<native>(e, weights + j);
     sum = hn::Add(sum, e);
   }
   if (j < count) {
     const VF32 x = hn::MulSub(hn::LoadU(kF32, scores + j), factor, shift);
     const VF32 e = hn::IfThenElseZero(hn::FirstN(kF32, count - j), ExpNonPositive(kF32, x));
-    StoreVector(e, weights + j);
+    StoreVectorBy<native>(e, weights + j);
     sum = hn::Add(sum, e);
   }
+  const float added = hn::GetLane(hn::SumOfLanes(kF32, sum));
+  if (before == -std::numeric_limits<float>::infinity()) {  // the first tile
+    total = added;
+    return 0.0f;
+  }
   const float change = hn::GetLane(ExpNonPositive(kF32, hn::Set(kF32, before - largest)));
-  total = total * change + hn::GetLane(hn::SumOfLanes(kF32, sum));
+  total = total * change + added;
   return change;
 }
 

@@ -67,7 +67,7 @@ void AttendRows(const AttentionBlock<In, Out>& block, const AttentionTiles& tile
                         HeadRows<In>{block.k.data + first_key * block.k.stride, block.k.stride},
                         first_key, count, tiles.depth, scores);
     }
-    const float change = SoftmaxTile<typename Products::Weight>(
+    const float change = SoftmaxTile<typename Products::Weight, Products::kNative>(
         scores, count, block.scale, scratch.largest[row], scratch.totals[row]);
     if (block.dropout) {
       DropWeights(AttentionDropout(*block.dropout, block.row + row, block.head), first_key, count,
@@ -82,7 +82,7 @@ void AttendRows(const AttentionBlock<In, Out>& block, const AttentionTiles& tile
   }
 }
 
-template <typename In, typename Out>
+template <bool native, typename In, typename Out>
 void StoreRows(const AttentionBlock<In, Out>& block, const AttentionTiles& tiles,
                const AttentionScratch& scratch) {
   const int64_t lanes = kLanes;
@@ -94,7 +94,7 @@ void StoreRows(const AttentionBlock<In, Out>& block, const AttentionTiles& tiles
     Out* out = block.out + row * block.out_stride;
     int64_t i = 0;
     for (; i + lanes <= tiles.depth; i += lanes) {
-      StoreVector(hn::Mul(hn::LoadU(kF32, sums + i), total), out + i);
+      StoreVectorBy<native>(hn::Mul(hn::LoadU(kF32, sums + i), total), out + i);
     }
     if (i < tiles.depth) {
       StorePart(hn::Mul(hn::LoadU(kF32, sums + i), total), out + i, tiles.depth - i);
@@ -112,18 +112,20 @@ void Attend(const AttentionBlock<In, Out>& block, const AttentionTiles& tiles, f
   Products::PackQueries(block.q.data, block.q.stride, block.queries, tiles.depth, scratch.queries);
   std::fill_n(scratch.largest, block.queries, -std::numeric_limits<float>::infinity());
   std::fill_n(scratch.totals, block.queries, 0.0f);
+  // Of nearly equal size: a last group of one row would take as long as one of four.
+  const int64_t groups = (block.queries + kRows - 1) / kRows;
   if (block.keys == 0) std::fill_n(scratch.sums, block.queries * tiles.padded_depth, 0.0f);
   for (int64_t first = 0; first < block.keys; first += tiles.keys) {
     const int64_t count = std::min(tiles.keys, block.keys - first);
     PackTile<Products>(tiles, HeadRows<In>{block.k.data + first * block.k.stride, block.k.stride},
                        HeadRows<In>{block.v.data + first * block.v.stride, block.v.stride}, count,
                        scratch);
-    for (int64_t row = 0; row < block.queries; row += kRows) {
-      AttendRows<Products>(block, tiles, scratch, row,
-                           std::min<int64_t>(kRows, block.queries - row), first, count);
+    for (int64_t i = 0; i < groups; ++i) {
+      const int64_t row = i * block.queries / groups, end = (i + 1) * block.queries / groups;
+      AttendRows<Products>(block, tiles, scratch, row, end - row, first, count);
     }
   }
-  StoreRows(block, tiles, scratch);
+  StoreRows<Products::kNative>(block, tiles, scratch);
 }
 
 template <typename In, typename Out>

@@ -27,6 +27,7 @@ HWY_INLINE hn::Vec<U32> LoadPairs(const bf16* first, const bf16* second, int64_t
 struct PairProducts {
   using Weight = bf16;
   static constexpr int64_t kTogether = 2;
+  static constexpr bool kNative = true;
 
   /// A pair lies in memory as one float: keys are transposed as floats of half the depth.
   static void PackKeyPanel(const bf16* keys, int64_t stride, int64_t count, int64_t depth,
