@@ -34,7 +34,8 @@ enum class Use {
 
 struct ModelOptions {
   Use use = Use::automatic;
-  std::string dtype;  ///< fp32, bf16 or int8; empty: int8 where the folder is stored so, else fp32
+  std::string dtype;  ///< fp32, bf16, int8, or fp8 on a GPU; empty: int8 where the folder is stored
+                      ///< so, else fp32
   int threads = 0;    ///< 0: the cores that the process may use
   int64_t max_length = 0;  ///< tokens of a text, special ones included; 0: what the folder says
   bool time_ops = false;   ///< measure what times() reports

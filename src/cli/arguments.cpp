@@ -166,15 +166,15 @@ void Arguments::take_dtype(const std::string& dtype) {
     common_.dtype = DType::f32;
   } else if (dtype == "bf16" || dtype == "bfloat16") {
     common_.dtype = DType::bf16;
-  } else if (allow_fp16_ && (dtype == "fp16" || dtype == "float16")) {
-    common_.dtype = DType::f16;
   } else if (dtype == "int8") {
     common_.dtype = DType::i8;
+  } else if (dtype == "fp8" && !allow_fp16_) {
+    common_.dtype = DType::f8;
   } else if (dtype == "fp16" || dtype == "float16") {
     common_.dtype = DType::f16;
   } else {
     fail(ErrorKind::usage, "--dtype: expected {}, got {}",
-         allow_fp16_ ? "fp32, bf16, fp16 or int8" : "fp32, bf16 or int8", quote(dtype));
+         allow_fp16_ ? "fp32, bf16, fp16 or int8" : "fp32, bf16, int8 or fp8", quote(dtype));
   }
 }
 
@@ -189,7 +189,7 @@ void Arguments::declare_common() {
   text("--tuning", "FILE", common_.tuning, "GPU: fastest products, found once and kept");
   app_->add(
       "--dtype", "TYPE", [this](const std::string& name) { take_dtype(name); },
-      allow_fp16_ ? "fp32, bf16, fp16 or int8" : "fp32 (default), bf16 or int8");
+      allow_fp16_ ? "fp32, bf16, fp16 or int8" : "fp32 (default), bf16, int8; GPU: fp8");
   app_->add(
       "--threads", "N",
       [this](const std::string& given) {

@@ -35,7 +35,7 @@ OrderedJson build_facts() {
   return {{"compiler", compiler},
           {"optimized", optimized},
           {"backends", backends},
-          {"dtypes", {"fp32", "bf16", "int8"}},
+          {"dtypes", {"fp32", "bf16", "int8", "fp8"}},
           {"weights", {"safetensors", "pytorch_model.bin", ".pth"}}};
 }
 

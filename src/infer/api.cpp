@@ -26,8 +26,10 @@ infer::SessionOptions session_options(const std::string& model, const ModelOptio
     settings.dtype = DType::bf16;
   } else if (options.dtype == "int8") {
     settings.dtype = DType::i8;
+  } else if (options.dtype == "fp8") {
+    settings.dtype = DType::f8;
   } else if (!options.dtype.empty()) {
-    fail(ErrorKind::usage, "dtype: expected fp32, bf16 or int8, got {}", quote(options.dtype));
+    fail(ErrorKind::usage, "dtype: expected fp32, bf16, int8 or fp8, got {}", quote(options.dtype));
   }
   settings.threads = options.threads;
   settings.max_length = options.max_length;

@@ -135,7 +135,7 @@ void Session::open_execution() {
   nn::Parameters& parameters = encoder_->parameters();
   execution_ = std::make_unique<Execution>(
       forward_.plan,
-      gpu_ ? parameters.arrays_for(encoder_->dtype(), forward_.shadows, false)
+      gpu_ ? parameters.arrays_for(encoder_->activations(), forward_.shadows, false)
            : parameters.pointers(),
       pool_);
   if (!gpu_) return;

@@ -75,6 +75,8 @@ void to_fp32(DType dtype, const void* in, int64_t count, float* out) {
       return convert<uint8_t>(in, count, out, cast<uint8_t>);
     case DType::boolean:
       return convert<uint8_t>(in, count, out, [](uint8_t v) { return v != 0 ? 1.0f : 0.0f; });
+    case DType::f8:
+      return convert<uint8_t>(in, count, out, fp8_to_float);
   }
 }
 

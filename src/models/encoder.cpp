@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "kernels/cuda/fp8.h"
 #include "models/int8.h"
 #include "models/lora_targets.h"
 #include "nn/layer_norm.h"
@@ -87,13 +88,30 @@ ops::EmbeddingWeights declare_embeddings(nn::Parameters& parameters, const Encod
 }
 
 DType activations_of(DType dtype, Isa isa) {
+  if (dtype == DType::f8) return DType::bf16;
   if (dtype != DType::i8) return dtype;
   return isa >= Isa::avx512_bf16 ? DType::bf16 : DType::f32;
 }
 
+void check_fp8(const EncoderConfig& config, Isa isa) {
+  if (isa != Isa::gpu) {
+    fail(ErrorKind::unsupported, "--dtype: 'fp8' has kernels on a GPU alone; use int8");
+  }
+  for (const int64_t width : {config.hidden_size, config.intermediate_size}) {
+    if (width % kernels::cuda::kFp8Unit != 0 || width > kernels::cuda::kMaxFp8Width) {
+      fail(ErrorKind::unsupported,
+           "--dtype: 'fp8' takes layers of multiples of {} up to {}, not of {}; use bf16",
+           kernels::cuda::kFp8Unit, kernels::cuda::kMaxFp8Width, width);
+    }
+  }
+}
+
 /// Of a part's weights.
 DType weights_of(const EncoderConfig& config, std::string_view part, DType dtype, Isa isa) {
-  if (isa == Isa::gpu) return DType::f32;  // whose plans read shadows in `dtype`
+  if (isa == Isa::gpu) {  // whose plans read shadows in `dtype`
+    const bool fp8 = dtype == DType::f8 && part != kEmbeddingsPart;
+    return fp8 && !config.quantization.keeps(part) ? DType::f8 : DType::f32;
+  }
   return config.quantization.keeps(part) ? activations_of(dtype, isa) : dtype;
 }
 
@@ -112,6 +130,7 @@ Encoder::Encoder(EncoderConfig config, DType dtype, Isa isa, bool with_head,
   if (isa == Isa::gpu && dtype == DType::i8) {
     fail(ErrorKind::unsupported, "--dtype: int8 has no kernels on a GPU; use bf16 or --device cpu");
   }
+  if (dtype == DType::f8) check_fp8(config_, isa);
   const WeightNames& names = family_.names;
   std::optional<LoraMatcher> matcher;
   if (lora) {

@@ -91,7 +91,8 @@ class Encoder {
  public:
   /// `dtype` is that of the products; embeddings are kept in it too, norms and the head in fp32.
   /// Under int8, activations are bf16 where the instruction set multiplies them, else fp32; parts
-  /// that config.quantization keeps have weights of that dtype.
+  /// that config.quantization keeps have weights of that dtype. Under fp8, which is a GPU's,
+  /// activations, embeddings and such parts are bf16.
   /// `lora` puts adapters beside the layers that it names.
   Encoder(EncoderConfig config, DType dtype, Isa isa, bool with_head,
           std::optional<nn::LoraOptions> lora = {});

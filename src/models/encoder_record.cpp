@@ -37,7 +37,7 @@ nn::LayerOut Encoder::layer_out(const Tape& tape, Value x, size_t depth) const {
   // Training's backward pass wants the last rows in the layer's own dtype.
   const bool widens = last && !tape.training() && !tape.gpu();
   const DType dtype = widens ? ops::wide_dtype(x.dtype) : x.dtype;
-  return {dtype, !last && layers_[order_[depth + 1]].weights() == DType::i8};
+  return {dtype, !last && layers_[order_[depth + 1]].reads_bytes()};
 }
 
 Value Encoder::run_layer(Tape& tape, Value x, const nn::Packing& packing, bool first_only,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "kernels/cuda/api.h"
 #include "nn/parameters.h"
 
@@ -27,9 +28,7 @@ GpuWeights::GpuWeights(const Parameters& parameters, DType dtype, const std::vec
     kept_at.push_back(kept);
     copied_at.push_back(copied);
     // In elements, so that both are aligned.
-    if (training || !shadowed(parameter) || parameter.kind == ParameterKind::vector) {
-      kept += aligned(elements);
-    }
+    if (keeps(parameter)) kept += aligned(elements);
     if (training || shadowed(parameter)) copied += aligned(elements);
   }
   if (training) kept = copied = parameters.bytes() / sizeof(float);
@@ -38,11 +37,43 @@ GpuWeights::GpuWeights(const Parameters& parameters, DType dtype, const std::vec
   for (const Parameter& parameter : parameters.list()) {
     const auto slot = static_cast<size_t>(parameter.weight.slot);
     const bool shadow = shadowed(parameter);
-    const bool keeps = training || !shadow || parameter.kind == ParameterKind::vector;
-    stored_.push_back(keeps ? master_.as<float>() + kept_at[slot] : nullptr);
+    stored_.push_back(keeps(parameter) ? master_.as<float>() + kept_at[slot] : nullptr);
     shadows_.push_back(shadow ? copies_.as<std::byte>() + copied_at[slot] * dtype_size(dtype)
                               : nullptr);
   }
+  place_fp8(parameters);
+}
+
+void GpuWeights::place_fp8(const Parameters& parameters) {
+  size_t bytes = 0;
+  std::vector<size_t> starts;
+  for (const Parameter& parameter : parameters.list()) {
+    starts.push_back(bytes);
+    if (!parameter.fp8) continue;
+    const Weight& w = parameter.weight;
+    bytes += aligned(static_cast<size_t>(w.rows * w.width)) +
+             aligned(static_cast<size_t>(w.rows) * sizeof(float));
+  }
+  if (bytes == 0) return;
+  if (const char* missing = kernels::cuda::kernel_api().fp8_products()) {
+    fail(ErrorKind::unsupported, "--dtype: 'fp8' has no products here: {}; use bf16", missing);
+  }
+  fp8_ = CudaBuffer(bytes);
+  scales_.resize(starts.size());
+  for (const Parameter& parameter : parameters.list()) {
+    if (!parameter.fp8) continue;
+    const Weight& w = parameter.weight;
+    const auto slot = static_cast<size_t>(w.slot);
+    std::byte* start = fp8_.as<std::byte>() + starts[slot];
+    shadows_[slot] = start;
+    scales_[slot] =
+        reinterpret_cast<const float*>(start + aligned(static_cast<size_t>(w.rows * w.width)));
+  }
+}
+
+bool GpuWeights::keeps(const Parameter& parameter) const {
+  if (training_ || parameter.kind == ParameterKind::vector) return true;
+  return !shadowed(parameter) && !parameter.fp8;
 }
 
 bool GpuWeights::shadowed(const Parameter& parameter) const {
@@ -65,6 +96,16 @@ void GpuWeights::upload(const Parameters& parameters) {
   const auto convert = [&](const void* from, void* to, int64_t count) {
     cuda_check(api.convert(DType::f32, from, dtype_, to, count, stream.handle()), "convert");
   };
+  const auto quantize = [&](const void* from, const Weight& weight) {
+    const auto slot = static_cast<size_t>(weight.slot);
+    kernels::cuda::QuantizeFp8 args;
+    args.rows = weight.rows;
+    args.width = weight.width;
+    args.x = from;
+    args.bytes = const_cast<void*>(shadows_[slot]);
+    args.scales = const_cast<float*>(scales_[slot]);
+    cuda_check(api.quantize_fp8(args, stream.handle()), "quantize");
+  };
   if (training_) {
     stream.copy(master_.data(), parameters.arena_data(), parameters.bytes());
     if (copies_.size() > 0) {
@@ -83,7 +124,9 @@ void GpuWeights::upload(const Parameters& parameters) {
     void* to = const_cast<void*>(stored_[slot]);
     void* landing = to ? to : staging.data();
     stream.copy(landing, parameters.pointers()[slot], parameters.bytes_of(parameter));
-    if (shadowed(parameter)) {
+    if (parameter.fp8) {
+      quantize(landing, parameter.weight);
+    } else if (shadowed(parameter)) {
       convert(landing, const_cast<void*>(shadows_[slot]), parameters.elements(parameter.weight));
     }
   }

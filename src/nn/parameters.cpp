@@ -25,7 +25,12 @@ Weight Parameters::add(ParameterKind kind, std::vector<std::string> tensors, int
 
 Weight Parameters::matrix(std::vector<std::string> tensors, int64_t rows, int64_t width,
                           DType dtype) {
-  return add(ParameterKind::matrix, std::move(tensors), rows, width, dtype);
+  const bool fp8 = dtype == DType::f8;
+  Weight weight =
+      add(ParameterKind::matrix, std::move(tensors), rows, width, fp8 ? DType::f32 : dtype);
+  list_.back().fp8 = fp8;
+  weight.dtype = dtype;
+  return weight;
 }
 
 Weight Parameters::table(std::string tensor, int64_t rows, int64_t width, DType dtype) {

@@ -25,6 +25,7 @@ struct Parameter {
   Weight weight;
   ParameterKind kind;
   std::vector<std::string> tensors;
+  bool fp8 = false;  ///< plans for a GPU read it as fp8 with a scale a row
 };
 
 /// A model's weights: declared while the model is built, allocated once as one arena, filled by a
@@ -36,7 +37,8 @@ class Parameters {
  public:
   explicit Parameters(Isa isa) : isa_(isa) {}
 
-  /// The tensors are stacked along rows: all have `width` columns and equal shares of `rows`.
+  /// The tensors are stacked along rows: all have `width` columns and equal shares of `rows`. What
+  /// is fp8 on the GPU is kept in fp32 here.
   Weight matrix(std::vector<std::string> tensors, int64_t rows, int64_t width, DType dtype);
   Weight table(std::string tensor, int64_t rows, int64_t width, DType dtype);
   Weight vector(std::vector<std::string> tensors, int64_t width);

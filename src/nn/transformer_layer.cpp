@@ -6,6 +6,12 @@ namespace hone::nn {
 
 namespace {
 
+/// In fp8 the smallest of the products gains less than it takes to quantize attention's rows: on an
+/// H200 RoBERTa-base takes 1.316 instead of 1.354 ms for 128 short texts without.
+DType attention_out_dtype(const TransformerSizes& sizes) {
+  return sizes.dtype == DType::f8 ? DType::f32 : sizes.dtype;
+}
+
 std::optional<Linear> stacked(Parameters& parameters, const TransformerNames& names,
                               const TransformerSizes& sizes, const LoraTargets* lora) {
   if (!parameters.on_gpu()) return {};
@@ -26,8 +32,8 @@ TransformerLayer::TransformerLayer(Parameters& parameters, const TransformerName
       key_value_(qkv_ ? qkv_->outputs(sizes.hidden, 2 * sizes.hidden)
                       : Linear(parameters, {names.key, names.value}, 2 * sizes.hidden, sizes.hidden,
                                sizes.dtype, lora)),
-      attention_out_(parameters, {names.attention_out}, sizes.hidden, sizes.hidden, sizes.dtype,
-                     lora),
+      attention_out_(parameters, {names.attention_out}, sizes.hidden, sizes.hidden,
+                     attention_out_dtype(sizes), lora),
       attention_norm_(parameters, names.attention_norm, sizes.hidden, sizes.eps),
       feed_in_(parameters, {names.feed_in}, sizes.intermediate, sizes.hidden, sizes.dtype, lora),
       feed_out_(parameters, {names.feed_out}, sizes.hidden, sizes.intermediate, sizes.dtype, lora),
@@ -109,9 +115,12 @@ Value TransformerLayer::finish(Tape& tape, const ops::AttentionInputs& partial, 
                                         .dropout = sites.attention_out,
                                         .bias = bias(attention_out_),
                                         .out = residual.dtype,
-                                        .quantized = weights() == DType::i8});
-  const Value wide = feed_in_(
-      tape, middle, {.activation = sizes_.activation, .out = residual.dtype}, sites.lora_feed_in);
+                                        .quantized = reads_bytes()});
+  const Value wide = feed_in_(tape, middle,
+                              {.activation = sizes_.activation,
+                               .out = residual.dtype,
+                               .bytes_alone = sizes_.dtype == DType::f8},
+                              sites.lora_feed_in);
   return feed_norm_(tape, product(feed_out_, wide, sites.lora_feed_out),
                     {.residual = middle,
                      .dropout = sites.feed_out,

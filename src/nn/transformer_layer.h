@@ -53,7 +53,7 @@ struct Packing {
 /// How a layer gives its rows.
 struct LayerOut {
   DType dtype;
-  bool quantized = false;  ///< as bytes too: what follows has weights in int8
+  bool quantized = false;  ///< as bytes too: what follows reads them
 };
 
 /// An encoder layer with its norms behind the residual sums, as BERT's are.
@@ -67,7 +67,8 @@ class TransformerLayer {
                    const TransformerSizes& sizes, int64_t positions, bool distances_with_keys,
                    const LoraTargets* lora = nullptr);
 
-  DType weights() const { return sizes_.dtype; }
+  /// Its products read rows as bytes.
+  bool reads_bytes() const { return sizes_.dtype == DType::i8 || sizes_.dtype == DType::f8; }
 
   /// All tokens. `depth` is the layer's place in the encoder, which numbers its dropout; `kv` is
   /// key_value() where that has been computed before.

@@ -31,6 +31,16 @@ void activation_backward(const Frame& frame, kernels::Activation activation, Val
 Value norm_sums_value(Plan& plan, Axis rows, int64_t width);
 Value row_sum_value(Plan& plan, Axis rows, int64_t width);
 
+/// x, after an activation, as fp8 with a scale a row: bytes [rows, width], then fp32 [rows].
+struct Fp8Rows {
+  std::byte* bytes;
+  float* scales;
+};
+Value fp8_value(Plan& plan, Value x);
+Fp8Rows fp8_rows(const Frame& frame, Value bytes, Value x);
+/// A linear layer whose weight is fp8; x is quantized where that has not been done.
+Value linear_fp8(Tape& tape, Value x, Weight weight, Weight bias, const LinearOptions& options);
+
 Value linear(Tape& tape, Value x, Weight master, Weight bias, const LinearOptions& options);
 Value layer_norm(Tape& tape, Value x, const NormParameters& norm, const LayerNormOptions& options);
 Value embed_tokens(Tape& tape, const EmbeddingIds& ids, const EmbeddingWeights& weights, DType out,

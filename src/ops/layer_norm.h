@@ -19,7 +19,7 @@ struct LayerNormOptions {
   Weight bias = {};          ///< added to x first, of the product that gave it; on a GPU alone
   DType out = DType::f32;
   /// y is also written as bytes, as quantize() gives them: products with int8 weights follow. Where
-  /// x is fp32, and the residual has y's dtype.
+  /// x is fp32, and the residual has y's dtype. On a GPU as fp8.
   bool quantized = false;
 };
 

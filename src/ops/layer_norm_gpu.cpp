@@ -149,8 +149,15 @@ Value layer_norm(Tape& tape, Value x, const NormParameters& norm, const LayerNor
   Plan& plan = tape.plan();
   const Value y = plan.temporary(x.dtype, x.rows, x.width);
   const std::optional<Kept> kept = kept_rows(tape, y);
+  std::optional<Value> bytes;
+  if (options.quantized) bytes = fp8_value(plan, y);
   Step step{"layer_norm", {x}, {y}, [=](const Frame& frame) {
               cuda::NormForward args = forward_args(frame, norm, y, kept);
+              if (bytes) {
+                const Fp8Rows rows = fp8_rows(frame, *bytes, y);
+                args.bytes = rows.bytes;
+                args.scales = rows.scales;
+              }
               args.x = frame.data<const void>(x);
               args.bias = frame.weight<float>(options.bias);
               if (options.residual) args.residual = frame.data<const void>(*options.residual);
@@ -161,6 +168,10 @@ Value layer_norm(Tape& tape, Value x, const NormParameters& norm, const LayerNor
   if (kept) {
     step.writes.insert(step.writes.end(), {kept->xhat, kept->rstd});
     options.dropout.add_reads(step.reads);
+  }
+  if (bytes) {
+    step.writes.push_back(*bytes);
+    tape.set_quantized(y, *bytes);
   }
   step.weight = norm.weight;
   plan.add(std::move(step));

@@ -15,14 +15,16 @@ struct LinearOptions {
   /// is the one returned: an adapter's share of a product. No activation then; `out` is not read.
   std::optional<Value> into = {};
   int64_t column = 0;
+  /// Of fp8 weights: y is there only as bytes, for products with such weights.
+  bool bytes_alone = false;
 };
 
 /// y = activation(x weight^T + bias); x is [rows, width of weight] in the weight's dtype (fp32 or
-/// bf16 beside int8, see linear_int8.h), weight a packed matrix of the instruction set `isa`, bias
-/// fp32 or absent. Sums are fp32. In training x may be bf16 or fp16 beside a weight in fp32: the
-/// product reads the shadow of its slot in that dtype. Backward adds (+=) to the gradients of
-/// weight and bias, and sets x's to itself plus its share. In training the activation's input is
-/// kept and its output computed again.
+/// bf16 beside int8, see linear_int8.h; bf16 beside fp8, see gpu.h), weight a packed matrix of the
+/// instruction set `isa`, bias fp32 or absent. Sums are fp32. In training x may be bf16 or fp16
+/// beside a weight in fp32: the product reads the shadow of its slot in that dtype. Backward adds
+/// (+=) to the gradients of weight and bias, and sets x's to itself plus its share. In training the
+/// activation's input is kept and its output computed again.
 Value linear(Tape& tape, Value x, Weight weight, Weight bias, Isa isa,
              const LinearOptions& options = {});
 

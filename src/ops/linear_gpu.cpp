@@ -301,6 +301,7 @@ Value head(Tape& tape, Value x, const Weight& weight, const Weight& bias) {
 }  // namespace
 
 Value linear(Tape& tape, Value x, Weight master, Weight bias, const LinearOptions& options) {
+  if (master.dtype == DType::f8) return linear_fp8(tape, x, master, bias, options);
   if (master.dtype != DType::f32) {
     fail(ErrorKind::unsupported, "weights in {} have no products on a GPU",
          dtype_name(master.dtype));

@@ -15,14 +15,17 @@
 namespace hone {
 
 /// Where a plan's weights lie, by slot. A slot that a plan reads in another dtype than it is kept
-/// in has a shadow, else null; `shadows` may be empty. In device memory for a plan of a GPU.
+/// in has a shadow, else null; `shadows` may be empty. Shadows in fp8 have scales beside them. In
+/// device memory for a plan of a GPU.
 struct WeightArrays {
   WeightArrays() = default;
-  WeightArrays(std::span<const void* const> own, std::span<const void* const> others = {})
-      : stored(own), shadows(others) {}
+  WeightArrays(std::span<const void* const> own, std::span<const void* const> others = {},
+               std::span<const float* const> of_rows = {})
+      : stored(own), shadows(others), scales(of_rows) {}
   WeightArrays(const std::vector<const void*>& own) : stored(own) {}
   std::span<const void* const> stored;
   std::span<const void* const> shadows;
+  std::span<const float* const> scales;
 };
 
 /// One array that holds the gradients of all weights.
@@ -53,6 +56,10 @@ class Frame {
   template <typename T>
   const T* weight(const Weight& slot) const {
     return static_cast<const T*>(weight(slot));
+  }
+  /// One a row, of a weight in fp8.
+  const float* scales(const Weight& weight) const {
+    return weights_.scales[static_cast<size_t>(weight.slot)] + weight.offset / weight.width;
   }
   /// Where a weight's gradient is added up; null where it is frozen, or nothing is trained.
   void* gradient(const Weight& weight) const {

@@ -10,7 +10,7 @@ struct Row {
   std::string_view name;
 };
 
-constexpr std::array<Row, 10> kRows = {{{8, "fp64"},
+constexpr std::array<Row, 11> kRows = {{{8, "fp64"},
                                         {4, "fp32"},
                                         {2, "fp16"},
                                         {2, "bf16"},
@@ -19,7 +19,8 @@ constexpr std::array<Row, 10> kRows = {{{8, "fp64"},
                                         {2, "int16"},
                                         {1, "int8"},
                                         {1, "uint8"},
-                                        {1, "bool"}}};
+                                        {1, "bool"},
+                                        {1, "fp8"}}};
 
 }  // namespace
 
@@ -27,7 +28,7 @@ size_t dtype_size(DType dtype) { return kRows[static_cast<size_t>(dtype)].size; 
 
 std::string_view dtype_name(DType dtype) { return kRows[static_cast<size_t>(dtype)].name; }
 
-bool is_floating(DType dtype) { return dtype <= DType::bf16; }
+bool is_floating(DType dtype) { return dtype <= DType::bf16 || dtype == DType::f8; }
 
 float half_to_float(uint16_t half) {
   const uint32_t sign = static_cast<uint32_t>(half & 0x8000u) << 16;
@@ -39,6 +40,17 @@ float half_to_float(uint16_t half) {
   // Subnormal: mantissa * 2^-24, exact in fp32.
   const float magnitude = static_cast<float>(mantissa) * 0x1p-24f;
   return sign ? -magnitude : magnitude;
+}
+
+float fp8_to_float(uint8_t bits) {
+  const uint32_t exponent = (bits >> 3) & 0xfu;
+  const uint32_t mantissa = bits & 7u;
+  const bool nan = (bits & 0x7fu) == 0x7fu;
+  const float magnitude = nan ? std::bit_cast<float>(0x7fc00000u)
+                          : exponent == 0
+                              ? static_cast<float>(mantissa) * 0x1p-9f
+                              : std::bit_cast<float>(((exponent + 120) << 23) | (mantissa << 20));
+  return (bits & 0x80u) != 0 ? -magnitude : magnitude;
 }
 
 uint16_t float_to_half(float value) {

@@ -7,8 +7,9 @@
 
 namespace hone {
 
-enum class DType : uint8_t { f64, f32, f16, bf16, i64, i32, i16, i8, u8, boolean };
+enum class DType : uint8_t { f64, f32, f16, bf16, i64, i32, i16, i8, u8, boolean, f8 };
 
+/// f8 is e4m3: 4 bits of exponent, 3 of mantissa, up to 448.
 size_t dtype_size(DType dtype);
 /// The field's short name: "fp32", "bf16", ...
 std::string_view dtype_name(DType dtype);
@@ -33,6 +34,8 @@ inline bf16 to_bf16(float value) {
 /// IEEE half precision, by bits.
 float half_to_float(uint16_t half);
 uint16_t float_to_half(float value);
+/// e4m3, by bits.
+float fp8_to_float(uint8_t bits);
 
 template <typename T>
 struct DTypeOf;

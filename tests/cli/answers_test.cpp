@@ -180,5 +180,15 @@ TEST(Embed, PoolsAndNormalisesAsAsked) {
   EXPECT_NEAR(length, 1, 1e-6);
 }
 
+TEST(Fp8, IsOfAGpuAlone) {
+  expect_refused(
+      hone({"predict", "--device", "cpu", "--dtype", "fp8", "--model", golden("bert-words")}),
+      {"--dtype", "fp8", "GPU"});
+  const Scratch scratch;
+  expect_refused(hone({"convert", "--model", golden("bert-words"), "--output", scratch / "new",
+                       "--dtype", "fp8"}),
+                 {"--dtype", "fp8"});
+}
+
 }  // namespace
 }  // namespace hone::cli

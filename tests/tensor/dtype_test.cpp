@@ -44,5 +44,19 @@ TEST(BFloat16, RoundsToNearestEvenAndKeepsNan) {
   EXPECT_TRUE(std::isinf(to_float(to_bf16(std::numeric_limits<float>::max()))));
 }
 
+TEST(Fp8, HasTheNumbersOfE4m3) {
+  EXPECT_EQ(fp8_to_float(0x00), 0.0f);
+  EXPECT_EQ(fp8_to_float(0x01), 0x1p-9f);
+  EXPECT_EQ(fp8_to_float(0x07), 7 * 0x1p-9f);
+  EXPECT_EQ(fp8_to_float(0x08), 0x1p-6f);
+  EXPECT_EQ(fp8_to_float(0x38), 1.0f);
+  EXPECT_EQ(fp8_to_float(0x7e), 448.0f);
+  EXPECT_EQ(fp8_to_float(0xfe), -448.0f);
+  EXPECT_TRUE(std::isnan(fp8_to_float(0x7f)));
+  for (uint8_t bits = 0; bits < 0x7e; ++bits) {
+    EXPECT_LT(fp8_to_float(bits), fp8_to_float(static_cast<uint8_t>(bits + 1)));
+  }
+}
+
 }  // namespace
 }  // namespace hone

@@ -5,6 +5,7 @@
 #include "kernels/cuda/attention.h"
 #include "kernels/cuda/elementwise.h"
 #include "kernels/cuda/embedding_backward.h"
+#include "kernels/cuda/fp8.h"
 #include "kernels/cuda/head.h"
 #include "kernels/cuda/layer_norm.h"
 #include "kernels/cuda/linear_gelu.h"
@@ -15,7 +16,7 @@
 
 namespace hone::kernels::cuda {
 
-constexpr uint32_t kKernelApiVersion = 6;
+constexpr uint32_t kKernelApiVersion = 7;
 
 /// The plugin's kernels: all that the rest of hone sees of them. A change raises the version.
 struct KernelApi {
@@ -68,6 +69,9 @@ struct KernelApi {
 
   decltype(&cuda::takes_linear_small) takes_linear_small;
   decltype(&cuda::linear_small) linear_small;
+
+  decltype(&cuda::quantize_fp8) quantize_fp8;
+  decltype(&cuda::fp8_products) fp8_products;
 };
 
 /// The table of the open plugin; an error of kind unsupported that says why where there is none.

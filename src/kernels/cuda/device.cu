@@ -199,6 +199,8 @@ extern "C" const hone::kernels::cuda::KernelApi* hone_cuda_kernel_api() {
       .linear_gelu_backward = linear_gelu_backward,
       .takes_linear_small = takes_linear_small,
       .linear_small = linear_small,
+      .quantize_fp8 = quantize_fp8,
+      .fp8_products = fp8_products,
   };
   return &api;
 }

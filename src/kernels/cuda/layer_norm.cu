@@ -2,6 +2,7 @@
 
 #include "kernels/cuda/dropout.cuh"
 #include "kernels/cuda/early_launch.cuh"
+#include "kernels/cuda/fp8.cuh"
 #include "kernels/cuda/norm.cuh"
 
 namespace hone::kernels::cuda {
@@ -91,6 +92,8 @@ struct NormOutputs {
   T* xhat;
   float* rstd;
   T* y;
+  uint8_t* bytes;
+  float* scales;
 
   struct Affine {
     Chunk weight, bias;
@@ -152,12 +155,11 @@ __global__ void __launch_bounds__(kNormWarps * 32)
     }
   }
   const float rstd = rsqrtf(Layout::row_sums(squares, 0.0f).x * inverse + out.eps);
-  if (!there) return;
-  if (out.rstd && Layout::column(0) == 0) out.rstd[row] = rstd;
+  if (there && out.rstd && Layout::column(0) == 0) out.rstd[row] = rstd;
 #pragma unroll
   for (int i = 0; i < Layout::kChunks; ++i) {
     const int at = Layout::column(i);
-    if (at >= width) continue;
+    if (!there || at >= width) continue;
     if constexpr (!kAffineAhead) affine = out.template affine<kAligned>(at, width);
     Chunk y;
 #pragma unroll
@@ -168,6 +170,10 @@ __global__ void __launch_bounds__(kNormWarps * 32)
     if (out.xhat) store_columns<kAligned>(out.xhat + row * width, at, width, s[i]);
     if (output_drop.active) output_drop.apply(row, at, y);
     store_columns<kAligned>(out.y + row * width, at, width, y);
+    s[i] = y;
+  }
+  if constexpr (kAligned) {
+    if (out.bytes) store_fp8<Layout>(s, row, width, there, out.bytes, out.scales);
   }
 }
 
@@ -179,9 +185,12 @@ Status launch(const NormForward& args, const Source& source, bool aligned, Strea
                            args.output_dropout,
                            static_cast<T*>(args.xhat),
                            args.rstd,
-                           static_cast<T*>(args.y)};
+                           static_cast<T*>(args.y),
+                           static_cast<uint8_t*>(args.bytes),
+                           args.scales};
   aligned = aligned && args.width % kChunk == 0 && aligned16(args.xhat) && aligned16(args.y) &&
             aligned16(args.weight) && aligned16(args.affine_bias);
+  if (args.bytes && !aligned) return "rows that fp8 does not take";
   const auto run = [&](auto layout) {
     using Layout = decltype(layout);
     const auto blocks = static_cast<unsigned>(ceil_div(args.rows, Layout::kRows));

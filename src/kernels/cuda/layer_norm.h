@@ -20,10 +20,12 @@ struct NormForward {
   const float* weight = nullptr;   ///< [width]
   const float* affine_bias = nullptr;
   float eps = 1e-5f;
-  Dropout output_dropout;  ///< of y
-  void* xhat = nullptr;    ///< =; null: inference
-  float* rstd = nullptr;   ///< = [rows], with xhat
-  void* y = nullptr;       ///< =; may be x or residual
+  Dropout output_dropout;   ///< of y
+  void* xhat = nullptr;     ///< =; null: inference
+  float* rstd = nullptr;    ///< = [rows], with xhat
+  void* y = nullptr;        ///< =; may be x or residual
+  void* bytes = nullptr;    ///< = y as quantize_fp8() gives it; null: not wanted
+  float* scales = nullptr;  ///< = [rows], with bytes
 };
 Status layer_norm(const NormForward& args, Stream stream);
 

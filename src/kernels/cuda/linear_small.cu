@@ -19,6 +19,26 @@
 namespace hone::kernels::cuda {
 namespace {
 
+/// Two neighbours of e4m3: rows of them are multiplied as rows of half as many 16-bit elements are,
+/// by an instruction that takes its operands from the same places.
+struct Fp8Pair {
+  uint16_t bits;
+};
+
+template <typename T>
+__device__ __forceinline__ void multiply_tile(float (&c)[4], const uint32_t (&a)[4], uint32_t b0,
+                                              uint32_t b1) {
+  if constexpr (std::is_same_v<T, Fp8Pair>) {
+    asm volatile(
+        "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 "
+        "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};\n"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+  } else {
+    mma<T>(c, a, b0, b1);
+  }
+}
+
 constexpr int kWarps = 8;
 constexpr int kMaxNTiles = 4, kMaxCluster = 8;
 constexpr int64_t kMaxDepth = 8192, kMaxColumns = 1 << 20, kMaxStride = 1 << 24;
@@ -32,7 +52,7 @@ struct Cut {
 
 struct Arguments {
   const void *x, *w;
-  const float* bias;
+  const float *bias, *x_scales, *w_scales;
   void* y;
   int m, n, k, ldx, ldw, ldy;
   int splits, sharers;
@@ -80,7 +100,7 @@ __device__ __forceinline__ void multiply(int block_k, const char* rows, const ch
     for (int i = 0; i < kMTiles; ++i) {
 #pragma unroll
       for (int j = 0; j < kNTiles; ++j) {
-        mma<T>(c[i][j], a[i], b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]);
+        multiply_tile<T>(c[i][j], a[i], b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]);
       }
     }
   }
@@ -123,6 +143,7 @@ __device__ __forceinline__ float activated(Activation activation, float x) {
 struct Shared {
   Arrival weights, rows, sums;
   float bias[8 * kMaxNTiles];
+  float scales[8 * kMaxNTiles];
 };
 
 /// The block's place, its barriers, and its weights on their way.
@@ -157,6 +178,9 @@ struct Block {
     const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
     if (warp == 0 && lane < 8 * kNTiles) {
       shared.bias[lane] = a.bias && lane < n ? a.bias[first_column + lane] : 0.0f;
+      if constexpr (std::is_same_v<T, Fp8Pair>) {
+        shared.scales[lane] = lane < n ? a.w_scales[first_column + lane] : 0.0f;
+      }
     }
     if (lane != 0 || depth == 0) return;
     for (int row = warp; row < n; row += kWarps) {
@@ -234,8 +258,12 @@ __global__ void __launch_bounds__(kWarps * 32)
   Out* y = static_cast<Out*>(a.y) + static_cast<int64_t>(row) * a.ldy + to;
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
-    const float value = values[i] + shared.bias[column + i % 2];
     if (row + i / 2 * 8 < a.m && to + i % 2 < a.n) {
+      float value = values[i];
+      if constexpr (std::is_same_v<T, Fp8Pair>) {
+        value *= a.x_scales[row + i / 2 * 8] * shared.scales[column + i % 2];
+      }
+      value += shared.bias[column + i % 2];
       y[i / 2 * 8 * a.ldy + i % 2] = from_float<Out>(activated<kEnding, Out>(a.activation, value));
     }
   }
@@ -249,6 +277,8 @@ Status launch(const SmallLinear& l, const Cut& cut, Stream stream) {
   a.x = l.x;
   a.w = l.w;
   a.bias = l.bias;
+  a.x_scales = l.x_scales;
+  a.w_scales = l.w_scales;
   a.y = l.y;
   a.m = static_cast<int>(l.m);
   a.n = static_cast<int>(l.n);
@@ -317,6 +347,15 @@ Status by_ending(const SmallLinear& args, Stream stream) {
   }
 }
 
+/// In pairs.
+template <int kMTiles>
+Status run_fp8(SmallLinear args, Stream stream) {
+  args.k /= 2;
+  args.ldx /= 2;
+  args.ldw /= 2;
+  return by_cut<Fp8Pair, __nv_bfloat16, kMTiles, Ending::none>(args, cut_of(args), stream);
+}
+
 /// Compute capability 9.0, which this file is compiled for.
 bool fits_device() {
   int device = 0, major = 0, minor = 0;
@@ -329,16 +368,23 @@ bool fits_device() {
 }  // namespace
 
 bool takes_linear_small(const SmallLinear& args) {
-  return (args.dtype == DType::bf16 || args.dtype == DType::f16) &&
-         (args.out == args.dtype || args.out == DType::f32) && args.m >= 1 &&
-         args.m <= kSmallLinearRows && args.n >= 1 && args.n <= kMaxColumns && args.k >= 8 &&
-         args.k <= kMaxDepth && args.k % 8 == 0 && args.ldx % 8 == 0 && args.ldw % 8 == 0 &&
+  const bool fp8 = args.dtype == DType::f8;
+  const int64_t unit = fp8 ? 16 : 8;  // elements of 16 bytes
+  const bool halves = (args.dtype == DType::bf16 || args.dtype == DType::f16) &&
+                      (args.out == args.dtype || args.out == DType::f32);
+  const bool bytes = fp8 && args.out == DType::bf16 && args.activation == Activation::none;
+  return (halves || bytes) && args.m >= 1 && args.m <= kSmallLinearRows && args.n >= 1 &&
+         args.n <= kMaxColumns && args.k >= unit && args.k <= kMaxDepth && args.k % unit == 0 &&
+         args.ldx % unit == 0 && args.ldw % unit == 0 &&
          args.ldx <= kMaxStride && args.ldw <= kMaxStride && args.ldy <= kMaxStride &&
          aligned16(args.x) && aligned16(args.w) && fits_device();
 }
 
 Status linear_small(const SmallLinear& args, Stream stream) {
   if (!takes_linear_small(args)) return "a product that is not one of few rows";
+  if (args.dtype == DType::f8) {
+    return args.m > 16 ? run_fp8<2>(args, stream) : run_fp8<1>(args, stream);
+  }
   if (args.dtype == DType::bf16) {
     return args.m > 16 ? by_ending<__nv_bfloat16, 2>(args, stream)
                        : by_ending<__nv_bfloat16, 1>(args, stream);

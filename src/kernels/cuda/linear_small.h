@@ -7,8 +7,8 @@ namespace hone::kernels::cuda {
 /// y [m, n] = activation(x [m, k] * w [n, k]^T + bias) for few rows, where the time is that of
 /// reading w: for inference of one or a few short inputs.
 struct SmallLinear {
-  DType dtype = DType::bf16;  ///< of x and w: bf16 or f16
-  DType out = DType::bf16;    ///< of y: dtype or f32
+  DType dtype = DType::bf16;  ///< of x and w: bf16, f16 or f8
+  DType out = DType::bf16;    ///< of y: dtype or f32; of f8 bf16, without an activation
   Activation activation = Activation::none;
   int64_t m = 0, n = 0, k = 0;
   int64_t ldx = 0, ldw = 0, ldy = 0;  ///< elements from row to row
@@ -16,6 +16,8 @@ struct SmallLinear {
   const void* w = nullptr;
   const float* bias = nullptr;  ///< [n]; null: none
   void* y = nullptr;
+  const float* x_scales = nullptr;  ///< [m], of f8
+  const float* w_scales = nullptr;  ///< [n], of f8; read as w is
 };
 
 constexpr int64_t kSmallLinearRows = 64;

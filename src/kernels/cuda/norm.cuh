@@ -51,21 +51,25 @@ struct NormLayout {
   }
 };
 
-/// Calls body with the layout for rows of `width`; aligned: rows are whole chunks.
+/// Calls body with the layout for rows of `width` that are whole chunks.
 template <typename Body>
-Status by_norm_layout(int64_t width, bool aligned, const Body& body) {
-  if (width > kMaxNormWidth) return "a norm over more than 4096 elements";
-  if (!aligned) {
-    if (width <= 1024) return body(NormLayout<4, 1, false>());
-    if (width <= 2048) return body(NormLayout<4, 2, false>());
-    return body(NormLayout<4, 4, false>());
-  }
+Status by_aligned_layout(int64_t width, const Body& body) {
   if (width <= 256) return body(NormLayout<1, 1, true>());
   if (width <= 512) return body(NormLayout<2, 1, true>());
   if (width <= 768) return body(NormLayout<3, 1, true>());
   if (width <= 1024) return body(NormLayout<4, 1, true>());
   if (width <= 2048) return body(NormLayout<4, 2, true>());
   return body(NormLayout<4, 4, true>());
+}
+
+/// The same; aligned: they are whole chunks.
+template <typename Body>
+Status by_norm_layout(int64_t width, bool aligned, const Body& body) {
+  if (width > kMaxNormWidth) return "a norm over more than 4096 elements";
+  if (aligned) return by_aligned_layout(width, body);
+  if (width <= 1024) return body(NormLayout<4, 1, false>());
+  if (width <= 2048) return body(NormLayout<4, 2, false>());
+  return body(NormLayout<4, 4, false>());
 }
 
 }  // namespace hone::kernels::cuda

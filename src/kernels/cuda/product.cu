@@ -5,6 +5,7 @@
 
 #include "kernels/cuda/common.cuh"
 #include "kernels/cuda/cublaslt.cuh"
+#include "kernels/cuda/fp8.h"
 
 namespace hone::kernels::cuda {
 namespace {
@@ -22,10 +23,13 @@ std::map<Key, PreparedProduct>& table() {
 }
 
 cudaDataType_t cuda_type(DType dtype) {
+  if (dtype == DType::f8) return CUDA_R_8F_E4M3;
   return dtype == DType::f32 ? CUDA_R_32F : dtype == DType::bf16 ? CUDA_R_16BF : CUDA_R_16F;
 }
 
-int64_t element_bytes(DType dtype) { return dtype == DType::f32 ? 4 : 2; }
+int64_t element_bytes(DType dtype) {
+  return dtype == DType::f32 ? 4 : dtype == DType::f8 ? 1 : 2;
+}
 
 /// Row-major [rows, columns] is column-major [columns, rows].
 cublasStatus_t layout(cublasLtMatrixLayout_t* to, DType dtype, int64_t rows, int64_t columns,
@@ -60,6 +64,20 @@ Status describe(PreparedProduct& p) {
     make(&p.second, s.dtype, s.m, s.k, s.lda);
     make(&p.result, s.out, s.m, s.n, s.ldc);
     if (s.bias) set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
+#if CUBLAS_VERSION >= 120900
+    if (s.dtype == DType::f8) {
+      set(CUBLASLT_MATMUL_DESC_A_SCALE_MODE, CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F);
+      set(CUBLASLT_MATMUL_DESC_B_SCALE_MODE, CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F);
+      // Sums of products stay in the tensor cores' registers of fewer bits: 4.52 instead of 4.83 ms
+      // for 16,384 tokens of RoBERTa-base on an H200, and 6,000 labels of MiniLM on SST-2 as near to
+      // fp32's as with sums moved to fp32 on the way (99.90 and 99.88%).
+      set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, int8_t{1});
+      // Algorithms are named where there are scales; it does not read them.
+      const void* const somewhere = &p;
+      set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, somewhere);
+      set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, somewhere);
+    }
+#endif
   } else if (s.kind == ProductKind::input_gradient) {
     set(CUBLASLT_MATMUL_DESC_TRANSA, plain);
     make(&p.first, s.dtype, s.n, s.k, s.ldb);
@@ -88,6 +106,10 @@ Status check(const ProductShape& s) {
   const auto floating = [](DType d) {
     return d == DType::f32 || d == DType::bf16 || d == DType::f16;
   };
+  if (s.dtype == DType::f8) {
+    if (s.kind != ProductKind::forward || s.out != DType::bf16) return "a product of fp8 to this";
+    return fp8_products();
+  }
   if (!floating(s.dtype) || (s.out != s.dtype && s.out != DType::f32)) {
     return "a product of dtypes that CUDA kernels do not take";
   }
@@ -159,11 +181,18 @@ Status run_product(const PreparedProduct& p, const cublasLtMatmulAlgo_t& algorit
                    const ProductArrays& arrays, void* workspace, size_t workspace_bytes,
                    Stream stream) {
   const CublasLt& lt = cublaslt();
-  if (p.shape.bias) {
-    const cublasStatus_t status = lt.desc_set(p.desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
-                                              &arrays.bias, sizeof arrays.bias);
-    if (status != CUBLAS_STATUS_SUCCESS) return cublas_status(status);
+  cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
+  const auto set = [&](cublasLtMatmulDescAttributes_t attribute, const void* pointer) {
+    if (status == CUBLAS_STATUS_SUCCESS) {
+      status = lt.desc_set(p.desc, attribute, &pointer, sizeof pointer);
+    }
+  };
+  if (p.shape.bias) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, arrays.bias);
+  if (p.shape.dtype == DType::f8) {
+    set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, arrays.b_scales);
+    set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, arrays.a_scales);
   }
+  if (status != CUBLAS_STATUS_SUCCESS) return cublas_status(status);
   const float one = 1.0f, keep = p.shape.add ? 1.0f : 0.0f;
   return cublas_status(lt.matmul(cublaslt_handle(), p.desc, &one, arrays.b, p.first, arrays.a, p.second,
                                  &keep, arrays.c, p.result, arrays.c, p.result, &algorithm,

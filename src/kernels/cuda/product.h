@@ -15,8 +15,8 @@ enum class ProductKind : uint8_t {
 /// What an algorithm is chosen for.
 struct ProductShape {
   ProductKind kind = ProductKind::forward;
-  DType dtype = DType::f32;  ///< of a and b
-  DType out = DType::f32;    ///< of c and bias: dtype or f32
+  DType dtype = DType::f32;  ///< of a and b; f8 forward alone, see fp8.h
+  DType out = DType::f32;    ///< of c and bias: dtype or f32; of f8 bf16
   bool add = false;          ///< c += instead of =
   bool bias = false;         ///< forward alone
   bool tf32 = false;         ///< fp32 operands may be rounded to tf32
@@ -29,6 +29,8 @@ struct ProductArrays {
   const void* b = nullptr;
   const void* bias = nullptr;  ///< [n]
   void* c = nullptr;
+  const float* a_scales = nullptr;  ///< [m], of f8
+  const float* b_scales = nullptr;  ///< [n], of f8
 };
 
 /// An algorithm of cuBLASLt as it is kept in a tuning file: opaque words, worth something to the

@@ -15,7 +15,7 @@ namespace hone::kernels::cuda {
 namespace {
 
 constexpr std::array<const char*, 3> kKinds = {"forward", "input_gradient", "weight_gradient"};
-constexpr std::array<DType, 3> kDTypes = {DType::f32, DType::bf16, DType::f16};
+constexpr std::array<DType, 4> kDTypes = {DType::f32, DType::bf16, DType::f16, DType::f8};
 constexpr int64_t kLargest = int64_t{1} << 40;
 
 uint64_t library_version() {
@@ -54,7 +54,7 @@ DType dtype_of(const JsonFields& fields, const char* field) {
   for (const DType dtype : kDTypes) {
     if (dtype_name(dtype) == name) return dtype;
   }
-  fields.fail_field(field, "is not fp32, bf16 or fp16");
+  fields.fail_field(field, "is not fp32, bf16, fp16 or fp8");
 }
 
 void read_words(const JsonFields& fields, uint64_t (&words)[8]) {
