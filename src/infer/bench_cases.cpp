@@ -35,7 +35,8 @@ constexpr std::array<BenchCase, 12> kCases = {
 class Runner {
  public:
   Runner(models::Encoder& encoder, bool tune, ThreadPool& pool)
-      : forward_(encoder.record({})), execution_(forward_.plan, weights(encoder), pool) {
+      : forward_(encoder.record({})),
+        execution_(forward_.plan, encoder.weights_for(forward_.shadows), pool) {
     encoder.parameters().refresh(pool);
     if (execution_.gpu()) execution_.gpu()->tune(tune);
   }
@@ -70,12 +71,6 @@ class Runner {
   }
 
  private:
-  WeightArrays weights(models::Encoder& encoder) const {
-    nn::Parameters& parameters = encoder.parameters();
-    if (!parameters.on_gpu()) return parameters.pointers();
-    return parameters.arrays_for(encoder.activations(), forward_.shadows, false);
-  }
-
   models::Forward forward_;
   Execution execution_;
 };

@@ -56,11 +56,8 @@ std::vector<bool> shadows_of(const std::vector<models::LayerForward>& parts) {
 
 Layered::Layered(models::Encoder& encoder, const models::OutputOptions& output, ThreadPool& pool)
     : encoder_(encoder), parts_(encoder.record_layers(output)) {
-  nn::Parameters& parameters = encoder.parameters();
-  const bool gpu = parameters.on_gpu();
-  open(gpu ? parameters.arrays_for(encoder.activations(), shadows_of(parts_), false)
-           : parameters.pointers(),
-       pool, output.exits && !gpu);
+  open(encoder.weights_for(shadows_of(parts_)), pool,
+       output.exits && !encoder.parameters().on_gpu());
 }
 
 Layered::Layered(const models::Encoder& encoder, const models::OutputOptions& output,

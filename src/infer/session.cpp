@@ -132,14 +132,10 @@ void Session::open_weights(const SessionOptions& options) {
 
 /// Behind open_exits(): on a GPU exits read all that a whole pass does, and more.
 void Session::open_execution() {
-  nn::Parameters& parameters = encoder_->parameters();
-  execution_ = std::make_unique<Execution>(
-      forward_.plan,
-      gpu_ ? parameters.arrays_for(encoder_->activations(), forward_.shadows, false)
-           : parameters.pointers(),
-      pool_);
+  execution_ =
+      std::make_unique<Execution>(forward_.plan, encoder_->weights_for(forward_.shadows), pool_);
   if (!gpu_) return;
-  parameters.refresh(pool_);
+  encoder_->parameters().refresh(pool_);
   batch_tokens_ = kGpuBatchTokens;
 }
 

@@ -107,6 +107,11 @@ class Encoder {
   const ops::EmbeddingWeights& embeddings() const { return embeddings_; }
   nn::Parameters& parameters() { return parameters_; }
   const nn::Parameters& parameters() const { return parameters_; }
+  /// What a plan for inference reads; `shadows` as it was recorded with.
+  WeightArrays weights_for(const std::vector<bool>& shadows) {
+    if (!parameters_.on_gpu()) return parameters_.pointers();
+    return parameters_.arrays_for(activations_, shadows, false);
+  }
 
   /// The forward pass as a plan. Where only first tokens are read, the last layer runs for them
   /// alone.

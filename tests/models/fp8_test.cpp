@@ -28,13 +28,8 @@ EncoderConfig config_of(const std::string& golden, int64_t hidden, int64_t inter
 std::vector<float> rows_of(Encoder& encoder, const Batch& batch, ThreadPool& pool) {
   const Forward forward =
       encoder.record({.output = Output::embedding, .pooling = ops::Pooling::cls});
-  nn::Parameters& parameters = encoder.parameters();
-  Execution execution(forward.plan,
-                      parameters.on_gpu()
-                          ? parameters.arrays_for(encoder.activations(), forward.shadows, false)
-                          : parameters.pointers(),
-                      pool);
-  parameters.refresh(pool);
+  Execution execution(forward.plan, encoder.weights_for(forward.shadows), pool);
+  encoder.parameters().refresh(pool);
   execution.resize(batch.extents());
   batch.bind(forward.inputs, execution);
   execution.run();

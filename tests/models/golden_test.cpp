@@ -58,13 +58,8 @@ std::vector<std::vector<float>> run(Encoder& encoder, const std::vector<Sample>&
                                     const std::vector<size_t>& order, const OutputOptions& options,
                                     ThreadPool& pool) {
   const Forward forward = encoder.record(options);
-  nn::Parameters& parameters = encoder.parameters();
-  Execution execution(forward.plan,
-                      parameters.on_gpu()
-                          ? parameters.arrays_for(encoder.activations(), forward.shadows, false)
-                          : parameters.pointers(),
-                      pool);
-  parameters.refresh(pool);
+  Execution execution(forward.plan, encoder.weights_for(forward.shadows), pool);
+  encoder.parameters().refresh(pool);
   Batch batch(encoder.config());
   for (const size_t i : order) batch.add(samples[i].ids, samples[i].types);
   execution.resize(batch.extents());
