@@ -93,16 +93,16 @@ std::string text_of(const infer::TrainBenchResult& result) {
 
 /// One token count a line.
 std::vector<int64_t> read_lengths(const std::string& path) {
-  constexpr int64_t kLongest = 512;
+  constexpr int64_t kMostTokens = 512;
   std::vector<int64_t> lengths;
   data::LineReader reader(data::open_bytes(path), path);
   for (std::string_view line; reader.next(line);) {
     int64_t length = 0;
     const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), length);
     if (error != std::errc() || end != line.data() + line.size() || length < 1 ||
-        length > kLongest) {
+        length > kMostTokens) {
       fail(ErrorKind::bad_file, "{}: line {}: expected a whole number from 1 to {}, got {}", path,
-           reader.number(), kLongest, quote(line));
+           reader.number(), kMostTokens, quote(line));
     }
     lengths.push_back(length);
   }

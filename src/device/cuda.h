@@ -60,8 +60,14 @@ int cuda_index(const std::string& name);
 /// GPU that can run this build, else the processor. Errors name --device.
 bool select_device(const std::string& name);
 
-/// Device memory, uninitialised, aligned to 256 bytes. Needs cuda_info().missing to be empty, as
-/// all below.
+constexpr size_t kCudaAlignment = 256;
+/// The next multiple of it.
+constexpr size_t cuda_aligned(size_t bytes) {
+  return (bytes + kCudaAlignment - 1) / kCudaAlignment * kCudaAlignment;
+}
+
+/// Device memory, uninitialised, aligned to kCudaAlignment. Needs cuda_info().missing to be empty,
+/// as all below.
 class CudaBuffer {
  public:
   CudaBuffer() = default;

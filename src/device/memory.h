@@ -8,6 +8,10 @@ namespace hone {
 
 /// Cache line, and the widest vector.
 constexpr size_t kAlignment = 64;
+/// The next multiple of it.
+constexpr size_t aligned(size_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
 
 /// Owned, uninitialised bytes aligned to kAlignment. Blocks of 2 MB and more come from the system
 /// directly, aligned to and advised for huge pages, and go back to it at once when freed; their

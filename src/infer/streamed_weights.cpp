@@ -4,19 +4,17 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "device/memory.h"
 
 namespace hone::infer {
 namespace {
 
-constexpr size_t kAlign = 64;
 constexpr uint64_t kPage = 4096;
 // Matrices that the system is asked to read while one is computed with.
 constexpr size_t kAhead = 2;
 // A matrix that came slower than this was not in the page cache: only then is asking worth its
 // cost (0.1 ms each).
 constexpr double kWarmBytesPerSecond = 4e9;
-
-size_t aligned(size_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 
 }  // namespace
 

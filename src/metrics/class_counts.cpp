@@ -1,15 +1,13 @@
 #include "metrics/class_counts.h"
 
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "base/error.h"
+#include "metrics/undefined.h"
 
 namespace hone::metrics {
 namespace {
-
-constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
 
 int64_t sum(const std::vector<int64_t>& counts) {
   return std::accumulate(counts.begin(), counts.end(), int64_t{0});

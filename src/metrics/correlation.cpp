@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
+
+#include "metrics/undefined.h"
 
 namespace hone::metrics {
 namespace {
-
-constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
 
 bool is_constant(const std::vector<double>& values) {
   return std::all_of(values.begin(), values.end(), [&](double v) { return v == values[0]; });

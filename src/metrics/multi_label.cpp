@@ -1,15 +1,9 @@
 #include "metrics/multi_label.h"
 
-#include <limits>
-
 #include "base/error.h"
+#include "metrics/undefined.h"
 
 namespace hone::metrics {
-namespace {
-
-constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
-
-}  // namespace
 
 void MultiLabel::add(const std::vector<bool>& prediction, const std::vector<bool>& label) {
   if (prediction.size() != label.size()) {

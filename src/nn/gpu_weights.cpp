@@ -7,13 +7,6 @@
 #include "nn/parameters.h"
 
 namespace hone::nn {
-namespace {
-
-constexpr size_t kAlign = 256;
-
-size_t aligned(size_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
-
-}  // namespace
 
 GpuWeights::GpuWeights(const Parameters& parameters, DType dtype, const std::vector<bool>& shadows,
                        bool training)
@@ -28,8 +21,8 @@ GpuWeights::GpuWeights(const Parameters& parameters, DType dtype, const std::vec
     kept_at.push_back(kept);
     copied_at.push_back(copied);
     // In elements, so that both are aligned.
-    if (keeps(parameter)) kept += aligned(elements);
-    if (training || shadowed(parameter)) copied += aligned(elements);
+    if (keeps(parameter)) kept += cuda_aligned(elements);
+    if (training || shadowed(parameter)) copied += cuda_aligned(elements);
   }
   if (training) kept = copied = parameters.bytes() / sizeof(float);
   master_ = CudaBuffer(kept * sizeof(float));
@@ -51,8 +44,8 @@ void GpuWeights::place_fp8(const Parameters& parameters) {
     starts.push_back(bytes);
     if (!parameter.fp8) continue;
     const Weight& w = parameter.weight;
-    bytes += aligned(static_cast<size_t>(w.rows * w.width)) +
-             aligned(static_cast<size_t>(w.rows) * sizeof(float));
+    bytes += cuda_aligned(static_cast<size_t>(w.rows * w.width)) +
+             cuda_aligned(static_cast<size_t>(w.rows) * sizeof(float));
   }
   if (bytes == 0) return;
   if (const char* missing = kernels::cuda::kernel_api().fp8_products()) {
@@ -67,7 +60,7 @@ void GpuWeights::place_fp8(const Parameters& parameters) {
     std::byte* start = fp8_.as<std::byte>() + starts[slot];
     shadows_[slot] = start;
     scales_[slot] =
-        reinterpret_cast<const float*>(start + aligned(static_cast<size_t>(w.rows * w.width)));
+        reinterpret_cast<const float*>(start + cuda_aligned(static_cast<size_t>(w.rows * w.width)));
   }
 }
 

@@ -8,13 +8,6 @@
 #include "kernels/cpu/gemm_backward.h"
 
 namespace hone::nn {
-namespace {
-
-constexpr size_t kAlign = 64;
-
-size_t aligned(size_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
-
-}  // namespace
 
 Weight Parameters::add(ParameterKind kind, std::vector<std::string> tensors, int64_t rows,
                        int64_t width, DType dtype) {

@@ -11,11 +11,9 @@
 namespace hone {
 namespace {
 
-constexpr size_t kAlign = 256;
 /// Graphs are kept for so many buckets; more are run step by step.
 constexpr size_t kMostGraphs = 96;
 
-size_t aligned(size_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 int64_t round_up(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
 
 /// Steps that a product's tiles can hardly tell apart, so that few buckets serve all batches: from
@@ -70,7 +68,7 @@ GpuRunner::GpuRunner(Execution& execution)
 void GpuRunner::upload_constants() {
   size_t bytes = 0;
   for (const Plan::Entry& entry : plan_.entries_) {
-    bytes += aligned(entry.constant.size() * sizeof(float));
+    bytes += cuda_aligned(entry.constant.size() * sizeof(float));
   }
   constants_ = CudaBuffer(bytes);
   constant_at_.assign(plan_.entries_.size(), nullptr);
@@ -80,7 +78,7 @@ void GpuRunner::upload_constants() {
     const size_t size = entry.constant.size() * sizeof(float);
     stream_.copy(at, entry.constant.data(), size);
     constant_at_[static_cast<size_t>(entry.value.id)] = at;
-    at += aligned(size);
+    at += cuda_aligned(size);
   }
 }
 
@@ -107,7 +105,7 @@ GpuRunner::Bucket GpuRunner::make_bucket(const Extents& extents) {
     bucket.inputs.push_back(bucket.input_bytes);
     if (!entry.external || entry.resident || !entry.constant.empty() || entry.first < 0) continue;
     // Offsets have one more element than there are sequences.
-    bucket.input_bytes += aligned(plan_.bytes_of(entry, extents) + 8);
+    bucket.input_bytes += cuda_aligned(plan_.bytes_of(entry, extents) + 8);
   }
   return bucket;
 }
@@ -119,7 +117,7 @@ void GpuRunner::drop_graphs(Bucket& bucket) {
 
 void GpuRunner::place(Bucket& bucket) {
   CudaBuffer& arena = execution_.arena_->device;
-  const size_t bytes = aligned(bucket.memory.bytes) + bucket.workspace;
+  const size_t bytes = cuda_aligned(bucket.memory.bytes) + bucket.workspace;
   drop_graphs(bucket);
   if (bytes > arena.size() || bucket.input_bytes > inputs_.size()) {
     // Graphs hold addresses of the arrays that go.
@@ -167,13 +165,13 @@ void GpuRunner::resize(const Extents& extents) {
   bucket_ = &found->second;
   // Who shares the arena may have made it anew, and a smaller one where there was no room.
   const CudaBuffer& arena = execution_.arena_->device;
-  const size_t bytes = aligned(bucket_->memory.bytes) + bucket_->workspace;
+  const size_t bytes = cuda_aligned(bucket_->memory.bytes) + bucket_->workspace;
   if (bucket_->arrays.empty() || bucket_->arena != arena.data() || bytes > arena.size()) {
     place(*bucket_);
   }
   frame_.arrays_ = bucket_->arrays;
   frame_.extents_ = bucket_->extents;
-  frame_.workspace_ = arena.as<std::byte>() + aligned(bucket_->memory.bytes);
+  frame_.workspace_ = arena.as<std::byte>() + cuda_aligned(bucket_->memory.bytes);
   block_ = 1 - block_;
   if (blocks_[block_].busy) blocks_[block_].sent->synchronize();
   blocks_[block_].busy = false;

@@ -5,12 +5,10 @@
 #include <numeric>
 #include <optional>
 
+#include "device/memory.h"
+
 namespace hone {
 namespace {
-
-constexpr size_t kAlign = 64;
-
-size_t aligned(size_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 
 /// A range of memory that is taken from step `first` to step `last`, inclusive.
 struct Taken {
@@ -48,13 +46,13 @@ std::optional<size_t> highest_free(const std::vector<Taken>& taken, size_t top,
   for (const Taken& other : taken) {
     if (!other.meets(block)) continue;
     if (other.end + block.bytes <= top) {
-      const size_t at = (top - block.bytes) / kAlign * kAlign;
+      const size_t at = (top - block.bytes) / kAlignment * kAlignment;
       if (at >= other.end) return at;
     }
     top = std::min(top, other.begin);
   }
   if (block.bytes > top) return {};
-  return (top - block.bytes) / kAlign * kAlign;
+  return (top - block.bytes) / kAlignment * kAlignment;
 }
 
 /// `taken` by rising begin.

@@ -10,12 +10,12 @@
 namespace hone::cli {
 namespace {
 
-const std::string kTexts = "the film is great\nthe movie was not good , it was dull\na\n";
+const std::string kLines = "the film is great\nthe movie was not good , it was dull\na\n";
 
 Finished predict(const std::string& model, const Words& more) {
   Words words = {"predict", "--model", model, "--quiet", "--raw", "--threads", "2"};
   words.insert(words.end(), more.begin(), more.end());
-  return hone(words, kTexts);
+  return hone(words, kLines);
 }
 
 TEST(ExitsBudget, HoldsWithTheHeadsOfAllExits) {

@@ -9,7 +9,7 @@ namespace hone::cli {
 namespace {
 
 constexpr const char* kSentences = "the film is great\nthe movie was dull\nis great\nthe film\n";
-constexpr const char* kSst2 =
+constexpr const char* kDevSplit =
     "sentence\tlabel\nthe film is great\t0\nthe movie was dull\t0\nis great\t0\nthe film\t1\n";
 
 /// Scores as a model gives them in fp32, so that any other answer lowers the correlation.
@@ -33,7 +33,7 @@ uint64_t file_bytes(const std::string& path) { return std::filesystem::file_size
 
 TEST(Int8, AFolderOfBytesAnswersAsTheModelItCameFrom) {
   const Scratch scratch;
-  scratch.write("SST-2/dev.tsv", kSst2);
+  scratch.write("SST-2/dev.tsv", kDevSplit);
   for (const char* name : {"bert-words", "albert-groups", "roberta-regression"}) {
     const std::string model = golden(name);
     const std::string to = scratch / name;
@@ -68,7 +68,7 @@ TEST(Int8, AFolderOfBytesAnswersAsTheModelItCameFrom) {
 
 TEST(Int8, ConvertTellsTheAccuracyBeforeAndAfter) {
   const Scratch scratch;
-  scratch.write("SST-2/dev.tsv", kSst2);
+  scratch.write("SST-2/dev.tsv", kDevSplit);
   const Finished done = hone({"convert", "--model", golden("bert-words"), "--output", scratch / "a",
                               "--dtype", "int8", "--task_name", "sst2", "--data", scratch.path()});
   ASSERT_EQ(done.code, 0) << done.err;

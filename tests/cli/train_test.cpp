@@ -14,12 +14,6 @@
 namespace hone::cli {
 namespace {
 
-#ifdef HONE_SANITIZED
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
-
 namespace fs = std::filesystem;
 
 /// A limit on this process and what it starts, while it lives.

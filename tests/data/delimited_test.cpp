@@ -73,13 +73,13 @@ TEST(Csv, GivesLabelsAndLines) {
   EXPECT_EQ(stream_of("", csv)->where(records[2]), "file: line 5");
 }
 
-struct ErrorCase {
+struct TableErrorCase {
   Format format;
   std::string bytes;
   std::string message;
 };
 
-class TableError : public testing::TestWithParam<ErrorCase> {};
+class TableError : public testing::TestWithParam<TableErrorCase> {};
 
 TEST_P(TableError, NamesFileLineAndColumn) {
   EXPECT_EQ(error_reading(GetParam().bytes, GetParam().format, true), GetParam().message);
@@ -88,22 +88,24 @@ TEST_P(TableError, NamesFileLineAndColumn) {
 INSTANTIATE_TEST_SUITE_P(
     Table, TableError,
     testing::Values(
-        ErrorCase{csv, "", "file: empty, expected a header"},
-        ErrorCase{tsv, "\n\n", "file: empty, expected a header"},
-        ErrorCase{csv, "text,label\na,0\nb\n", "file: line 3: expected 2 fields, got 1"},
-        ErrorCase{csv, "text,label\n\"a\nb\",0\na,0,1\n", "file: line 4: expected 2 fields, got 3"},
-        ErrorCase{tsv, "text\tlabel\na\t0\t1\n", "file: line 2: expected 2 fields, got 3"},
-        ErrorCase{csv, "text,label\na,0\n\"b,1\nc,0\n",
-                  "file: line 3: column 'text': a quote is never closed"},
-        ErrorCase{csv, "text,\"label", "file: line 1: column 2: a quote is never closed"},
-        ErrorCase{csv, "text,score\na,0\n",
-                  "file: line 1: column 'label': missing, got 'text, score'"},
-        ErrorCase{csv, "label,idx\n0,1\n", "file: line 1: no column of text, got 'label, idx'"},
-        ErrorCase{csv, "text,label,label\n", "file: line 1: column 'label': there twice"},
-        ErrorCase{csv, "text,label\na,\n",
-                  "file: line 2: column 'label': expected a label, got ''"},
-        ErrorCase{Format::lines, "a\n",
-                  "file: plain lines have no labels; expected .csv, .tsv or .jsonl"}));
+        TableErrorCase{csv, "", "file: empty, expected a header"},
+        TableErrorCase{tsv, "\n\n", "file: empty, expected a header"},
+        TableErrorCase{csv, "text,label\na,0\nb\n", "file: line 3: expected 2 fields, got 1"},
+        TableErrorCase{csv, "text,label\n\"a\nb\",0\na,0,1\n",
+                       "file: line 4: expected 2 fields, got 3"},
+        TableErrorCase{tsv, "text\tlabel\na\t0\t1\n", "file: line 2: expected 2 fields, got 3"},
+        TableErrorCase{csv, "text,label\na,0\n\"b,1\nc,0\n",
+                       "file: line 3: column 'text': a quote is never closed"},
+        TableErrorCase{csv, "text,\"label", "file: line 1: column 2: a quote is never closed"},
+        TableErrorCase{csv, "text,score\na,0\n",
+                       "file: line 1: column 'label': missing, got 'text, score'"},
+        TableErrorCase{csv, "label,idx\n0,1\n",
+                       "file: line 1: no column of text, got 'label, idx'"},
+        TableErrorCase{csv, "text,label,label\n", "file: line 1: column 'label': there twice"},
+        TableErrorCase{csv, "text,label\na,\n",
+                       "file: line 2: column 'label': expected a label, got ''"},
+        TableErrorCase{Format::lines, "a\n",
+                       "file: plain lines have no labels; expected .csv, .tsv or .jsonl"}));
 
 TEST(Csv, ReadsBadQuotesAsPythonDoes) {
   const std::string file = HONE_TEST_DIR "/csv_goldens.json";

@@ -68,12 +68,12 @@ TEST(JsonLines, PairsMayComeAndGo) {
   EXPECT_EQ(records[2].text, "d");
 }
 
-struct ErrorCase {
+struct JsonErrorCase {
   std::string bytes;
   std::string message;
 };
 
-class JsonError : public testing::TestWithParam<ErrorCase> {};
+class JsonError : public testing::TestWithParam<JsonErrorCase> {};
 
 TEST_P(JsonError, NamesFileLineAndField) {
   EXPECT_EQ(error_reading(GetParam().bytes, Format::jsonl, true), GetParam().message);
@@ -82,28 +82,28 @@ TEST_P(JsonError, NamesFileLineAndField) {
 INSTANTIATE_TEST_SUITE_P(
     Table, JsonError,
     testing::Values(
-        ErrorCase{"\n{\"text\":", "file: line 2: not valid JSON at byte 9, got '{\"text\":'"},
-        ErrorCase{"{\"text\":\"a\"} x",
-                  "file: line 1: not valid JSON at byte 14, got '{\"text\":\"a\"} x'"},
-        ErrorCase{"{\"text\":\"\\ud800\"}",
-                  "file: line 1: not valid JSON at byte 16, got '{\"text\":\"\\ud800\"}'"},
-        ErrorCase{"[1]", "file: line 1: expected a JSON object, got '[1]'"},
-        ErrorCase{"\"a\"", "file: line 1: expected a JSON object, got '\"a\"'"},
-        ErrorCase{"{}", "file: line 1: field 'text': missing"},
-        ErrorCase{R"({"text":5,"label":0})",
-                  "file: line 1: field 'text': expected a string, got '5'"},
-        ErrorCase{R"({"text":["a"],"label":0})",
-                  "file: line 1: field 'text': expected a string, got a list"},
-        ErrorCase{R"({"text":"a","text_pair":{},"label":0})",
-                  "file: line 1: field 'text_pair': expected a string, got an object"},
-        ErrorCase{R"({"text":"a"})", "file: line 1: field 'label': missing"},
-        ErrorCase{R"({"text":"a","label":null})", "file: line 1: field 'label': missing"},
-        ErrorCase{R"({"text":"a","label":{}})",
-                  "file: line 1: field 'label': expected a string, a number or a list of them"},
-        ErrorCase{R"({"text":"a","label":[null]})",
-                  "file: line 1: field 'label': expected a string, a number or a list of them"},
-        ErrorCase{"{\"q\":\"a\",\"label\":0}\n{\"r\":\"a\",\"label\":0}",
-                  "file: line 2: field 'q': missing"}));
+        JsonErrorCase{"\n{\"text\":", "file: line 2: not valid JSON at byte 9, got '{\"text\":'"},
+        JsonErrorCase{"{\"text\":\"a\"} x",
+                      "file: line 1: not valid JSON at byte 14, got '{\"text\":\"a\"} x'"},
+        JsonErrorCase{"{\"text\":\"\\ud800\"}",
+                      "file: line 1: not valid JSON at byte 16, got '{\"text\":\"\\ud800\"}'"},
+        JsonErrorCase{"[1]", "file: line 1: expected a JSON object, got '[1]'"},
+        JsonErrorCase{"\"a\"", "file: line 1: expected a JSON object, got '\"a\"'"},
+        JsonErrorCase{"{}", "file: line 1: field 'text': missing"},
+        JsonErrorCase{R"({"text":5,"label":0})",
+                      "file: line 1: field 'text': expected a string, got '5'"},
+        JsonErrorCase{R"({"text":["a"],"label":0})",
+                      "file: line 1: field 'text': expected a string, got a list"},
+        JsonErrorCase{R"({"text":"a","text_pair":{},"label":0})",
+                      "file: line 1: field 'text_pair': expected a string, got an object"},
+        JsonErrorCase{R"({"text":"a"})", "file: line 1: field 'label': missing"},
+        JsonErrorCase{R"({"text":"a","label":null})", "file: line 1: field 'label': missing"},
+        JsonErrorCase{R"({"text":"a","label":{}})",
+                      "file: line 1: field 'label': expected a string, a number or a list of them"},
+        JsonErrorCase{R"({"text":"a","label":[null]})",
+                      "file: line 1: field 'label': expected a string, a number or a list of them"},
+        JsonErrorCase{"{\"q\":\"a\",\"label\":0}\n{\"r\":\"a\",\"label\":0}",
+                      "file: line 2: field 'q': missing"}));
 
 TEST(JsonLines, NestingAndFieldsAreBounded) {
   const std::string deep =

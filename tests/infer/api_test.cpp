@@ -13,7 +13,7 @@ namespace {
 
 std::string golden(const std::string& name) { return HONE_TEST_DIR "/../models/goldens/" + name; }
 
-Json golden_texts(const std::string& name) {
+Json golden_rows(const std::string& name) {
   return parse_json(read_file(golden(name) + "/goldens.json"), name).at("texts");
 }
 
@@ -27,7 +27,7 @@ std::vector<Text> texts_of(const Json& rows) {
 }
 
 TEST(Api, PredictsTextsAndPairs) {
-  const Json rows = golden_texts("bert-words");
+  const Json rows = golden_rows("bert-words");
   Model model = Model::load(golden("bert-words"));
   EXPECT_EQ(model.labels(), (std::vector<std::string>{"negative", "positive"}));
   const std::vector<Prediction> predictions = model.predict(texts_of(rows));
@@ -45,7 +45,7 @@ TEST(Api, PredictsTextsAndPairs) {
 }
 
 TEST(Api, EmbedsAsTheFolderSays) {
-  const Json rows = golden_texts("sentence-bert-mean");
+  const Json rows = golden_rows("sentence-bert-mean");
   Model model = Model::load(golden("sentence-bert-mean"));
   const auto vectors = model.embed(texts_of(rows));
   for (size_t i = 0; i < rows.size(); ++i) {

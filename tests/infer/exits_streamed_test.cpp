@@ -7,6 +7,7 @@
 #include <set>
 
 #include "infer/exiting_folder.h"
+#include "infer/nine_sequences.h"
 #include "infer/session.h"
 #include "infer/watched_source.h"
 #include "models/convert.h"
@@ -16,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Case {
+struct ExitsStreamedCase {
   const char* golden;
   const char* method;
   DType dtype;
@@ -25,7 +26,7 @@ struct Case {
 /// A folder of six layers with exits, and the same packed; gone at the end.
 class Folders {
  public:
-  explicit Folders(const Case& from)
+  explicit Folders(const ExitsStreamedCase& from)
       : path_(testing::TempDir() + "exits_streamed_" + std::to_string(::getpid())) {
     fs::remove_all(path_);
     write_exiting_folder(from.golden, from.method, {{"num_hidden_layers", 6}}, plain());
@@ -48,16 +49,6 @@ class Folders {
   std::string path_;
 };
 
-models::Batch make_batch(const models::EncoderConfig& config) {
-  models::Batch batch(config);
-  for (int32_t length = 1; length <= 9; ++length) {
-    std::vector<int32_t> ids;
-    for (int32_t i = 0; i < length; ++i) ids.push_back(3 + (11 * length + 7 * i) % 20);
-    batch.add(ids);
-  }
-  return batch;
-}
-
 void expect_same(const std::vector<ExitAnswer>& answers, const std::vector<ExitAnswer>& wanted) {
   ASSERT_EQ(answers.size(), wanted.size());
   for (size_t i = 0; i < answers.size(); ++i) {
@@ -66,12 +57,12 @@ void expect_same(const std::vector<ExitAnswer>& answers, const std::vector<ExitA
   }
 }
 
-class ExitsStreamed : public testing::TestWithParam<Case> {};
+class ExitsStreamed : public testing::TestWithParam<ExitsStreamedCase> {};
 
 TEST_P(ExitsStreamed, HaveTheBitsAndLayersOfWeightsThatStay) {
   const Folders folders(GetParam());
   Session session(folders.plain(), {.dtype = GetParam().dtype, .threads = 2});
-  const models::Batch batch = make_batch(session.config());
+  const models::Batch batch = nine_sequences(session.config());
   models::ExitSettings settings = session.config().exits;
   // So that one leaves after three layers.
   settings.entropy = 1.001 * entropy(session.exits()->run_all(batch)[0][2]);
@@ -108,7 +99,7 @@ TEST_P(ExitsStreamed, ASessionUnderABudgetAnswersAsOneWithout) {
       EXPECT_EQ(answers[i].layers, wanted[i].layers) << i;
     }
     // All layers too.
-    const models::Batch batch = make_batch(session.config());
+    const models::Batch batch = nine_sequences(session.config());
     const float* whole = free.forward(batch);
     const float* streamed = session.forward(batch);
     EXPECT_TRUE(std::equal(whole, whole + batch.sequences() * free.output_width(), streamed));
@@ -116,12 +107,13 @@ TEST_P(ExitsStreamed, ASessionUnderABudgetAnswersAsOneWithout) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, ExitsStreamed,
-                         testing::Values(Case{"bert-words", "pabee", DType::f32},
-                                         Case{"bert-words", "pabee", DType::i8},
-                                         Case{"bert-words", "deebert", DType::bf16},
-                                         Case{"roberta-regression", "pabee", DType::f32},
-                                         Case{"albert-groups", "pabee", DType::i8},
-                                         Case{"albert-groups", "deebert", DType::f32}),
+                         testing::Values(ExitsStreamedCase{"bert-words", "pabee", DType::f32},
+                                         ExitsStreamedCase{"bert-words", "pabee", DType::i8},
+                                         ExitsStreamedCase{"bert-words", "deebert", DType::bf16},
+                                         ExitsStreamedCase{"roberta-regression", "pabee",
+                                                           DType::f32},
+                                         ExitsStreamedCase{"albert-groups", "pabee", DType::i8},
+                                         ExitsStreamedCase{"albert-groups", "deebert", DType::f32}),
                          [](const auto& test) {
                            std::string name = test.param.golden;
                            std::replace(name.begin(), name.end(), '-', '_');
@@ -150,7 +142,7 @@ TEST_P(ExitsRead, OnlyTheLayersThatSomebodyReaches) {
   const Folders folders({"bert-words", GetParam(), DType::f32});
   Session session(folders.plain(), {.threads = 2});
   const models::Encoder& encoder = session.encoder();
-  const models::Batch batch = make_batch(session.config());
+  const models::Batch batch = nine_sequences(session.config());
   std::multiset<std::string> read;
   uint64_t bytes = 0;
   const auto watch = [&](const nn::Parameter& parameter) {
@@ -187,7 +179,7 @@ INSTANTIATE_TEST_SUITE_P(Methods, ExitsRead, testing::Values("pabee", "deebert")
 TEST(ExitsRead, ThePoolerThatAllShareStaysFirst) {
   const Folders folders({"bert-words", "pabee", DType::f32});
   Session session(folders.plain(), {.threads = 2});
-  const models::Batch batch = make_batch(session.config());
+  const models::Batch batch = nine_sequences(session.config());
   int poolers = 0;
   const auto watch = [&](const nn::Parameter& parameter) {
     poolers += parameter.tensors.front() == "pooler.dense.weight";

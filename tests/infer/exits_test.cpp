@@ -89,12 +89,12 @@ struct Exiting {
   std::unique_ptr<models::Encoder> encoder;
 };
 
-struct Case {
+struct ExitFamilyCase {
   const char* family;
   ExitMethod method;
 };
 
-class ExitFamily : public testing::TestWithParam<Case> {};
+class ExitFamily : public testing::TestWithParam<ExitFamilyCase> {};
 
 TEST_P(ExitFamily, AnswersAreThoseOfTheRuleAndDoNotDependOnTheBatch) {
   Exiting model(GetParam().family, GetParam().method);
@@ -214,13 +214,13 @@ TEST_P(ExitFamily, AGpuLeavesInHalfPrecisionToo) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, ExitFamily,
-                         testing::Values(Case{"bert-words", ExitMethod::pabee},
-                                         Case{"bert-words", ExitMethod::deebert},
-                                         Case{"roberta-regression", ExitMethod::pabee},
-                                         Case{"distilbert-learned", ExitMethod::pabee},
-                                         Case{"distilbert-learned", ExitMethod::deebert},
-                                         Case{"albert-groups", ExitMethod::pabee},
-                                         Case{"albert-groups", ExitMethod::deebert}),
+                         testing::Values(ExitFamilyCase{"bert-words", ExitMethod::pabee},
+                                         ExitFamilyCase{"bert-words", ExitMethod::deebert},
+                                         ExitFamilyCase{"roberta-regression", ExitMethod::pabee},
+                                         ExitFamilyCase{"distilbert-learned", ExitMethod::pabee},
+                                         ExitFamilyCase{"distilbert-learned", ExitMethod::deebert},
+                                         ExitFamilyCase{"albert-groups", ExitMethod::pabee},
+                                         ExitFamilyCase{"albert-groups", ExitMethod::deebert}),
                          [](const auto& test) {
                            std::string name = test.param.family;
                            std::replace(name.begin(), name.end(), '-', '_');

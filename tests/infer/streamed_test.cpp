@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "infer/memory_budget.h"
+#include "infer/nine_sequences.h"
 #include "infer/session.h"
 #include "infer/watched_source.h"
 #include "models/convert.h"
@@ -17,8 +18,6 @@ namespace hone::infer {
 namespace {
 
 namespace fs = std::filesystem;
-
-const std::string kModels = HONE_TEST_DIR "/../models/goldens/";
 
 /// A folder of its own, gone at the end.
 class Packed {
@@ -40,19 +39,6 @@ class Packed {
   std::string path_;
 };
 
-/// Sequences of 1 to 9 tokens.
-models::Batch make_batch(const models::EncoderConfig& config) {
-  models::Batch batch(config);
-  for (int32_t length = 1; length <= 9; ++length) {
-    std::vector<int32_t> ids;
-    for (int32_t i = 0; i < length; ++i) {
-      ids.push_back(3 + (7 * length + 5 * i) % (static_cast<int32_t>(config.vocab_size) - 3));
-    }
-    batch.add(ids);
-  }
-  return batch;
-}
-
 std::vector<float> rows_of(const float* rows, const models::Batch& batch, int64_t width) {
   return {rows, rows + batch.sequences() * width};
 }
@@ -67,16 +53,16 @@ std::vector<float> run(Layered& layered, const models::Batch& batch) {
   return rows;
 }
 
-struct Case {
+struct StreamedCase {
   const char* model;
   DType dtype;
 };
 
-class Streamed : public testing::TestWithParam<Case> {
+class Streamed : public testing::TestWithParam<StreamedCase> {
  protected:
   /// Of a source, with room for `resident` bytes of matrices, twice.
   void expect_bits(Session& session, std::unique_ptr<WeightSource> source, uint64_t room) {
-    const models::Batch batch = make_batch(session.config());
+    const models::Batch batch = nine_sequences(session.config());
     const std::vector<float> whole = rows_of(session.forward(batch), batch, session.output_width());
     StreamedWeights weights(session.encoder(), std::move(source), session.pool());
     Layered layered(session.encoder(), {}, weights, session.pool());
@@ -116,7 +102,7 @@ TEST_P(Streamed, APackedFolderAnswersWithAndWithoutABudget) {
   const auto& [name, dtype] = GetParam();
   const Packed packed(name, dtype);
   Session plain(kModels + name, {.dtype = dtype, .threads = 2});
-  const models::Batch batch = make_batch(plain.config());
+  const models::Batch batch = nine_sequences(plain.config());
   const std::vector<float> wanted = rows_of(plain.forward(batch), batch, plain.output_width());
   for (const uint64_t budget : {uint64_t{0}, uint64_t{4} << 30}) {
     SessionOptions options;
@@ -128,17 +114,20 @@ TEST_P(Streamed, APackedFolderAnswersWithAndWithoutABudget) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Models, Streamed,
-    testing::Values(Case{"bert-words", DType::f32}, Case{"bert-words", DType::bf16},
-                    Case{"bert-words", DType::i8}, Case{"roberta-regression", DType::f32},
-                    Case{"roberta-regression", DType::i8}, Case{"albert-groups", DType::f32},
-                    Case{"albert-groups", DType::bf16}, Case{"albert-groups", DType::i8}),
-    [](const auto& test) {
-      std::string text = test.param.model;
-      std::replace(text.begin(), text.end(), '-', '_');
-      return text + "_" + std::string(dtype_name(test.param.dtype));
-    });
+INSTANTIATE_TEST_SUITE_P(Models, Streamed,
+                         testing::Values(StreamedCase{"bert-words", DType::f32},
+                                         StreamedCase{"bert-words", DType::bf16},
+                                         StreamedCase{"bert-words", DType::i8},
+                                         StreamedCase{"roberta-regression", DType::f32},
+                                         StreamedCase{"roberta-regression", DType::i8},
+                                         StreamedCase{"albert-groups", DType::f32},
+                                         StreamedCase{"albert-groups", DType::bf16},
+                                         StreamedCase{"albert-groups", DType::i8}),
+                         [](const auto& test) {
+                           std::string text = test.param.model;
+                           std::replace(text.begin(), text.end(), '-', '_');
+                           return text + "_" + std::string(dtype_name(test.param.dtype));
+                         });
 
 TEST(StreamedWeights, ATooSmallBudgetNamesTheLeastWhichDoes) {
   SessionOptions options;
@@ -184,7 +173,7 @@ TEST(PackedFile, CutAnywhereIsRefused) {
   const Packed packed("bert-words", DType::i8);
   const std::string whole = bytes_of(packed.file());
   Session session(packed.path(), {.threads = 1});
-  const models::Batch batch = make_batch(session.config());
+  const models::Batch batch = nine_sequences(session.config());
   size_t errors = 0;
   size_t cuts = 0;
   for (size_t size = 0; size < whole.size(); size += whole.size() / 40 + 1, ++cuts) {
@@ -204,7 +193,7 @@ TEST(PackedFile, AChangedByteIsAnErrorOrChangesNothing) {
     const Packed packed("bert-words", dtype);
     const std::string whole = bytes_of(packed.file());
     Session session(packed.path(), {.threads = 1});
-    const models::Batch batch = make_batch(session.config());
+    const models::Batch batch = nine_sequences(session.config());
     const std::vector<float> wanted =
         rows_of(session.forward(batch), batch, session.output_width());
     size_t errors = 0;
@@ -229,7 +218,7 @@ TEST_P(Spoilt, WhileItStreamsIsAnErrorOfTheFile) {
   Session session(packed.path(), {.threads = 2});
   auto file = std::make_unique<models::PackedFile>(packed.file());
   file->check(session.encoder());
-  const models::Batch batch = make_batch(session.config());
+  const models::Batch batch = nine_sequences(session.config());
   bool spoil = false;
   const auto watch = [&](const nn::Parameter&) {
     if (!std::exchange(spoil, false)) return;
@@ -267,7 +256,7 @@ TEST(CheckpointSource, WrittenToWhileItStreamsIsAnErrorOfTheFile) {
   options.threads = 1;
   options.memory_budget = uint64_t{4} << 30;
   Session session(folder, options);
-  const models::Batch batch = make_batch(session.config());
+  const models::Batch batch = nine_sequences(session.config());
   session.forward(batch);
   const std::string file = folder + "/model.safetensors";
   write_bytes(file, bytes_of(file));

@@ -11,11 +11,11 @@ std::string safetensors(const std::string& header, size_t data_bytes) {
   return le(uint64_t{header.size()}) + header + std::string(data_bytes, 'x');
 }
 
-struct Case {
+struct SafetensorsCase {
   std::string name;
   std::string bytes;
   std::string message;  ///< part of the error
-  friend void PrintTo(const Case& test, std::ostream* out) { *out << test.name; }
+  friend void PrintTo(const SafetensorsCase& test, std::ostream* out) { *out << test.name; }
 };
 
 std::string entry(const std::string& name, const std::string& offsets,
@@ -24,7 +24,7 @@ std::string entry(const std::string& name, const std::string& offsets,
          ",\"data_offsets\":" + offsets + "}";
 }
 
-std::vector<Case> cases() {
+std::vector<SafetensorsCase> cases() {
   const std::string a = entry("a", "[0,8]");
   return {
       {"Empty", "", "0 bytes, too short"},
@@ -94,7 +94,7 @@ std::vector<Case> cases() {
   };
 }
 
-class BadSafetensors : public testing::TestWithParam<Case> {};
+class BadSafetensors : public testing::TestWithParam<SafetensorsCase> {};
 
 TEST_P(BadSafetensors, IsRefused) {
   const Scratch scratch;

@@ -25,14 +25,14 @@ std::string archive(const std::string& pickle, size_t storage = 16) {
   return zip({{"a/data.pkl", pickle}, {"a/data/0", std::string(storage, '\1')}});
 }
 
-struct Case {
+struct TorchCase {
   std::string name;
   std::string bytes;
   std::string message;
-  friend void PrintTo(const Case& test, std::ostream* out) { *out << test.name; }
+  friend void PrintTo(const TorchCase& test, std::ostream* out) { *out << test.name; }
 };
 
-std::vector<Case> pickles() {
+std::vector<TorchCase> pickles() {
   const std::string good = tensor(storage("FloatStorage", 4), 0, {2, 2}, {2, 1});
   const auto state = [](const std::string& value) { return pickle(dict({{"w", value}})); };
   const std::string memo_tuple = "(" + integer(1) + integer(1) + "t";
@@ -128,7 +128,7 @@ std::vector<Case> pickles() {
   };
 }
 
-std::vector<Case> containers() {
+std::vector<TorchCase> containers() {
   const std::string good =
       archive(pickle(dict({{"w", tensor(storage("FloatStorage", 4), 0, {4}, {1})}})));
   const std::string data = pickle(dict({{"w", tensor(storage("FloatStorage", 4), 0, {4}, {1})}}));
@@ -171,7 +171,7 @@ std::vector<Case> containers() {
   };
 }
 
-class BadTorch : public testing::TestWithParam<Case> {};
+class BadTorch : public testing::TestWithParam<TorchCase> {};
 
 TEST_P(BadTorch, IsRefused) {
   const std::string message = open_error(GetParam().bytes);

@@ -19,7 +19,7 @@ struct Result {
   Json offsets = Json::array();
 };
 
-Result normalize(const CharsMap& map, const std::string& text) {
+Result golden_form(const CharsMap& map, const std::string& text) {
   struct Step {
     char32_t code;
     int64_t change;
@@ -62,7 +62,7 @@ TEST(CharsMapGolden, EqualsTokenizers) {
       "charsmap.jsonl",
       [&](const Json& json) { map = std::make_unique<CharsMap>(from_hex(json["blob"]), "golden"); },
       [&](const Json& json) {
-        const Result result = normalize(*map, json["text"]);
+        const Result result = golden_form(*map, json["text"]);
         EXPECT_EQ(result.text, json["normalized"]);
         EXPECT_EQ(result.offsets, json["offsets"]);
       });

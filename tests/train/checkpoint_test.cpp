@@ -10,21 +10,21 @@
 namespace hone::train {
 namespace {
 
-struct Outcome {
+struct SavedOutcome {
   std::vector<double> losses;
   std::vector<float> gradients;
   size_t arena = 0;
 };
 
 /// Two batches of each family's golden history, with dropout, their gradients added up.
-Outcome run(const std::string& name, const models::TrainingOptions& options) {
+SavedOutcome run(const std::string& name, const models::TrainingOptions& options) {
   Family family(name);
   family.drop(0.1f);
   family.load(chosen_isa());
   ThreadPool pool(2);
   optim::Optimizer optimizer(family.parameters(), family.all(), {});
   Stepper stepper(*family.encoder, family.loss(), optimizer, pool, options);
-  Outcome outcome;
+  SavedOutcome outcome;
   for (size_t i = 0; i < 2; ++i) {
     const TrainingBatch batch = family.batch(i);
     outcome.losses.push_back(stepper.accumulate(batch.sequences, batch.labels, batch.state));
@@ -43,11 +43,11 @@ class Checkpointing : public testing::TestWithParam<const char*> {};
 
 void expect_same_bits(const std::string& name, DType dtype) {
   SCOPED_TRACE(dtype_name(dtype));
-  const Outcome plain = run(name, {.dtype = dtype});
+  const SavedOutcome plain = run(name, {.dtype = dtype});
   const int64_t depth = Family(name).folder.config.depth();
   for (const int64_t segments : {int64_t{1}, int64_t{2}, int64_t{3}, depth}) {
     SCOPED_TRACE(segments);
-    const Outcome saved = run(name, {.dtype = dtype, .checkpoint_segments = segments});
+    const SavedOutcome saved = run(name, {.dtype = dtype, .checkpoint_segments = segments});
     EXPECT_EQ(plain.losses, saved.losses);
     ASSERT_EQ(plain.gradients.size(), saved.gradients.size());
     EXPECT_EQ(std::memcmp(plain.gradients.data(), saved.gradients.data(),

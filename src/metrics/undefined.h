@@ -1,0 +1,10 @@
+#pragma once
+
+#include <limits>
+
+namespace hone::metrics {
+
+/// What a metric is where its definition gives no number.
+inline constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
+
+}  // namespace hone::metrics
