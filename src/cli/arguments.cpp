@@ -232,17 +232,21 @@ bool Arguments::parse(const std::vector<std::string>& arguments, std::string& an
   std::vector<std::string> words;
   bool options = true;
   bool all = false;
+  std::string asked;  // for help or the version, even where a value is missing
   for (const std::string& argument : arguments) {
     options = options && argument != "--";
     if (options && !app_->hidden.empty() && folded(argument) == "--help-all") {
       all = true;
-      words.emplace_back("--help");
+      asked = "--help";
+    } else if (options && (argument == "--help" || argument == "-h" || argument == "--version")) {
+      if (asked.empty()) asked = argument;
     } else if (options && !words.empty() && is_switch_value(words.back(), argument)) {
       words.back() += argument == "True" || argument == "true" ? "=true" : "=false";
     } else {
       words.push_back(options ? spelled(argument) : argument);
     }
   }
+  if (!asked.empty()) words = {asked};
   app_->hide(all);
   app_->app.footer("Example: " + app_->example);
   std::reverse(words.begin(), words.end());  // as CLI11 takes them

@@ -32,6 +32,22 @@ TEST(Options, EveryHelpFitsAScreenAndEndsWithAnExample) {
   }
 }
 
+TEST(Help, IsNoValueOfAnOption) {
+  const std::vector<Words> asked = {{"bench", "--small", "--help"},
+                                    {"bench", "--small", "-h"},
+                                    {"predict", "--model", "DIR", "--threads", "--help"},
+                                    {"predict", "--help", "--model"}};
+  for (const Words& words : asked) {
+    const Finished help = hone(words);
+    SCOPED_TRACE(words[0] + " " + words[1]);
+    EXPECT_EQ(help.code, 0) << help.err;
+    EXPECT_EQ(help.out, hone({words[0], "--help"}).out);
+  }
+  EXPECT_EQ(hone({"train", "--model", "--help-all"}).out, hone({"train", "--help-all"}).out);
+  EXPECT_EQ(hone({"predict", "--model", "--version"}).out, hone({"--version"}).out);
+  expect_refused(hone({"predict", "--model=--help"}), {"--help"});
+}
+
 TEST(Options, MainHelpListsWhatIsThereAndNothingElse) {
   const std::string help = hone({"--help"}).out;
   for (const std::string& command : kCommands) {
