@@ -61,6 +61,7 @@ size_t Execution::workspace_for(const Extents& extents) const {
 }
 
 size_t Execution::bytes_for(const Extents& extents) const {
+  if (gpu_) return gpu_->bytes_for(extents);
   return lay_out(extents).bytes + workspace_for(extents);
 }
 

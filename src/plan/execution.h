@@ -147,7 +147,8 @@ class Execution {
   void time_ops(bool on) { timing_ = on; }
   const std::vector<OpTime>& op_times() const { return times_; }
   size_t arena_bytes() const;
-  /// What the arena would have to hold for these extents; allocates nothing.
+  /// What the arena would have to hold for these extents, on a GPU for their bucket; allocates
+  /// nothing.
   size_t bytes_for(const Extents& extents) const;
 
  private:

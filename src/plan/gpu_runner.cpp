@@ -96,7 +96,7 @@ Extents GpuRunner::rounded(const Extents& extents) const {
   return up;
 }
 
-GpuRunner::Bucket GpuRunner::make_bucket(const Extents& extents) {
+GpuRunner::Bucket GpuRunner::make_bucket(const Extents& extents) const {
   Bucket bucket;
   bucket.extents = extents;
   bucket.memory = execution_.lay_out(extents);
@@ -110,6 +110,10 @@ GpuRunner::Bucket GpuRunner::make_bucket(const Extents& extents) {
   return bucket;
 }
 
+size_t GpuRunner::bytes_for(const Extents& extents) const {
+  return make_bucket(rounded(extents)).bytes();
+}
+
 void GpuRunner::drop_graphs(Bucket& bucket) {
   if (!bucket.graphs.empty()) --counts_.graphs;
   bucket.graphs.clear();
@@ -117,7 +121,7 @@ void GpuRunner::drop_graphs(Bucket& bucket) {
 
 void GpuRunner::place(Bucket& bucket) {
   CudaBuffer& arena = execution_.arena_->device;
-  const size_t bytes = cuda_aligned(bucket.memory.bytes) + bucket.workspace;
+  const size_t bytes = bucket.bytes();
   drop_graphs(bucket);
   if (bytes > arena.size() || bucket.input_bytes > inputs_.size()) {
     // Graphs hold addresses of the arrays that go.
@@ -165,7 +169,7 @@ void GpuRunner::resize(const Extents& extents) {
   bucket_ = &found->second;
   // Who shares the arena may have made it anew, and a smaller one where there was no room.
   const CudaBuffer& arena = execution_.arena_->device;
-  const size_t bytes = cuda_aligned(bucket_->memory.bytes) + bucket_->workspace;
+  const size_t bytes = bucket_->bytes();
   if (bucket_->arrays.empty() || bucket_->arena != arena.data() || bytes > arena.size()) {
     place(*bucket_);
   }

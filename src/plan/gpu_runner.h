@@ -32,6 +32,7 @@ class GpuRunner {
   const void* read(Value value);
   const Step* run_to_non_finite();
   size_t arena_bytes() const { return execution_.arena_->device.size(); }
+  size_t bytes_for(const Extents& extents) const;
 
   /// Where a value of the bucket at hand lies on the device.
   void* address(Value value) const;
@@ -59,6 +60,8 @@ class GpuRunner {
     size_t input_bytes = 0;
     int64_t runs = 0;
     std::vector<CudaGraph> graphs;  ///< of the parts
+
+    size_t bytes() const { return cuda_aligned(memory.bytes) + workspace; }  ///< of the arena
   };
   struct Block {
     PinnedBuffer host;
@@ -66,7 +69,7 @@ class GpuRunner {
     bool busy = false;
   };
 
-  Bucket make_bucket(const Extents& extents);
+  Bucket make_bucket(const Extents& extents) const;
   void place(Bucket& bucket);
   void drop_graphs(Bucket& bucket);
   void run_steps(size_t first, size_t last);

@@ -44,9 +44,10 @@ MemoryEstimate::Pass::Pass(const models::Encoder& encoder, const std::vector<boo
 
 MemoryEstimate::MemoryEstimate(const models::Encoder& encoder, const std::vector<bool>& trainable,
                                const ops::LossOptions& loss, const Options& options,
-                               ThreadPool& pool)
+                               int64_t max_length, ThreadPool& pool)
     : first_(encoder, trainable, loss, first_pass(options.step, encoder.parameters().on_gpu()),
-             pool) {
+             pool),
+      max_length_(max_length) {
   const nn::Parameters& parameters = encoder.parameters();
   fixed_.weights =
       parameters.bytes() + parameters.shadow_bytes(options.step.dtype, first_.step.shadows);
@@ -68,7 +69,7 @@ MemoryEstimate::MemoryEstimate(const models::Encoder& encoder, const std::vector
 
 MemoryUse MemoryEstimate::of(const BatchSize& batch, int64_t accumulation) const {
   MemoryUse use = fixed_;
-  const Extents extents = extents_of(batch);
+  const Extents extents = extents_of(batch, max_length_);
   use.activations = first_.execution.bytes_for(extents);
   if (more_ && accumulation > 1) {
     use.activations = std::max<uint64_t>(use.activations, more_->execution.bytes_for(extents));
@@ -77,7 +78,7 @@ MemoryUse MemoryEstimate::of(const BatchSize& batch, int64_t accumulation) const
 }
 
 double MemoryEstimate::flops(const BatchSize& batch) const {
-  return first_.step.plan.flops(extents_of(batch));
+  return first_.step.plan.flops(extents_of(batch, max_length_));
 }
 
 Extents extents_of(const BatchSize& batch, int64_t longest) {

@@ -20,9 +20,10 @@ struct BatchSize {
 /// What a training step takes, known before a weight is read or a sample tokenised.
 class MemoryEstimate {
  public:
-  /// `trainable`: by slot of the encoder, which must outlive this.
+  /// `trainable`: by slot of the encoder, which must outlive this. No sample is over `max_length`.
   MemoryEstimate(const models::Encoder& encoder, const std::vector<bool>& trainable,
-                 const ops::LossOptions& loss, const Options& options, ThreadPool& pool);
+                 const ops::LossOptions& loss, const Options& options, int64_t max_length,
+                 ThreadPool& pool);
 
   /// `accumulation`: batches a step.
   MemoryUse of(const BatchSize& batch, int64_t accumulation = 1) const;
@@ -37,10 +38,11 @@ class MemoryEstimate {
   };
   Pass first_;
   std::unique_ptr<Pass> more_;  ///< on a GPU: of the batches that follow; see Stepper
+  int64_t max_length_;
   MemoryUse fixed_;
 };
 
-Extents extents_of(const BatchSize& batch, int64_t longest = 0);
+Extents extents_of(const BatchSize& batch, int64_t longest);
 
 /// The most sequences and the most tokens of a batch in the run's epochs.
 BatchSize largest_batch(const data::Sampler& sampler, int64_t epochs);

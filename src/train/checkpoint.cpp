@@ -1,6 +1,7 @@
 #include "train/checkpoint.h"
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 
 #include "base/error.h"
@@ -158,6 +159,16 @@ void verify_checkpoint(const std::string& folder) {
       fail(ErrorKind::bad_file, "{}: damaged: its contents are not those that were written", path);
     }
   }
+}
+
+int64_t recorded_accumulation(const std::string& folder) {
+  const Json manifest = read_manifest(folder);
+  const std::string text = JsonFields(manifest, folder + kManifest)
+                               .object("run")
+                               .string(kAccumulation, std::string("none"));
+  int64_t count = 0;
+  std::from_chars(text.data(), text.data() + text.size(), count);
+  return count;
 }
 
 void read_checkpoint(const std::string& folder, const Training& training,

@@ -29,6 +29,9 @@ void write_state(const std::string& folder, const Training& training);
 /// Fails, naming the file, unless every file of the checkpoint is as it was written.
 void verify_checkpoint(const std::string& folder);
 
+/// Of the run that wrote a verified checkpoint: its batches a step; 0 where that is no number.
+int64_t recorded_accumulation(const std::string& folder);
+
 /// Fills everything from a verified checkpoint. One whose fingerprint differs from this run's is a
 /// usage error that says in what.
 void read_checkpoint(const std::string& folder, const Training& training,

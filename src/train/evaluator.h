@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -25,8 +26,12 @@ struct Evaluation {
 /// Forward passes over tokenised samples with the weights as they are now.
 class Evaluator {
  public:
-  /// Both must outlive this.
-  Evaluator(models::Encoder& encoder, ThreadPool& pool);
+  /// Both must outlive this. `arena`: of others that run at other times, to take no memory twice.
+  Evaluator(models::Encoder& encoder, ThreadPool& pool,
+            std::shared_ptr<Arena> arena = std::make_shared<Arena>());
+
+  /// On a GPU: takes the memory for these samples now; passes become smaller where it is short.
+  void reserve(const data::TokenStore& store);
 
   using Take = std::function<void(int64_t sample, std::span<const float> logits)>;
   /// Calls `take` for each sample, in order; in fewer, larger passes than batches would be.
@@ -39,6 +44,11 @@ class Evaluator {
   size_t arena_bytes() const { return execution_.arena_bytes(); }
 
  private:
+  /// Behind the last sample of the pass that begins with `first`.
+  int64_t end_of_pass(const data::TokenStore& store, int64_t first) const;
+  /// The most of every extent that a pass has.
+  Extents largest_pass(const data::TokenStore& store) const;
+
   models::Encoder& encoder_;
   ThreadPool& pool_;
   models::Forward forward_;

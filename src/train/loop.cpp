@@ -70,8 +70,13 @@ Loop::Loop(const Parts& parts, const Course& course, const ops::LossOptions& los
       optimizer_(parts.model.encoder().parameters(), parts.model.trainable(),
                  parts.options.optimizer),
       stepper_(parts.model.encoder(), loss, optimizer_, parts.pool, parts.options.step),
-      evaluator_(std::make_unique<Evaluator>(parts.model.encoder(), parts.pool)),
+      evaluator_(std::make_unique<Evaluator>(parts.model.encoder(), parts.pool, stepper_.arena())),
       batch_(parts.model.config()) {}
+
+void Loop::reserve(const Extents& largest) {
+  for (const Datasets::Part& part : parts_.data.evaluations) evaluator_->reserve(part.store);
+  stepper_.reserve(largest, parts_.options.batch.accumulation > 1);
+}
 
 void Loop::resume(const std::string& folder) {
   read_checkpoint(folder, {parts_.model, optimizer_, state_}, fingerprint_, parts_.pool);

@@ -50,10 +50,9 @@ class Loop {
   Loop(const Parts& parts, const Course& course, const ops::LossOptions& loss,
        Fingerprint fingerprint);
 
-  /// On a GPU: takes the memory of the largest batch, before anything has changed.
-  void reserve(const Extents& largest) {
-    stepper_.reserve(largest, parts_.options.batch.accumulation > 1);
-  }
+  /// On a GPU: takes the memory of evaluations and of the largest batch, before anything has
+  /// changed.
+  void reserve(const Extents& largest);
   /// Takes up a run at a verified checkpoint.
   void resume(const std::string& folder);
   /// Runs to the end, to a request to stop, or until nothing improves. A fault of the device is an

@@ -125,7 +125,7 @@ Fingerprint fingerprint_of(const Options& options, const Trainee& model, const D
           {"training data", data.training_key},
           {"batch size", std::to_string(options.batch.train)},
           {"token budget", std::to_string(options.batch.max_tokens)},
-          {"gradient accumulation", std::to_string(options.batch.accumulation)},
+          {kAccumulation, std::to_string(options.batch.accumulation)},
           {"number of steps", std::to_string(course.steps)},
           {"learning rate", fmt::format("{}", options.learning_rate)},
           {"warm-up", std::to_string(course.schedule.warmup)},
@@ -183,7 +183,8 @@ class Run {
     model_.emplace(options_, *corpus_);
     if (options_.train) {
       loss_ = loss_for(options_, *corpus_);
-      estimate_.emplace(model_->encoder(), model_->trainable(), loss_, options_, pool_);
+      estimate_.emplace(model_->encoder(), model_->trainable(), loss_, options_,
+                        model_->max_length(), pool_);
       check_least_memory();
     }
     data_.emplace(open_datasets(options_, *corpus_, *model_, pool_));
@@ -212,14 +213,26 @@ class Run {
   /// The lengths are known now: the largest batch must fit, or is made smaller where that is
   /// allowed. Halves of a batch add up to the same gradient.
   void fit_batches() {
-    for (;;) {
-      plan_batches();
+    plan_batches();
+    halve_as_before();
+    for (;; plan_batches()) {
       const uint64_t available = available_memory(options_.gpu);
-      if (summary_.memory.total() <= available) return compare_with_full(largest_);
+      if (summary_.memory.total() <= available) return;
       halve_batches(available, fmt::format("not enough memory: batches of up to {} tokens take {}, "
                                            "{} are available",
                                            largest_.tokens, megabytes(summary_.memory.total()),
                                            megabytes(available)));
+    }
+  }
+
+  /// A run that is taken up may have begun with less memory than there is now: its batches stay as
+  /// they were.
+  void halve_as_before() {
+    if (checkpoint_.empty() || !options_.batch.find_size) return;
+    const int64_t before = recorded_accumulation(checkpoint_);
+    while (2 * options_.batch.accumulation <= before && largest_.sequences > 1) {
+      halve(options_.batch, largest_);
+      plan_batches();
     }
   }
 
@@ -279,7 +292,7 @@ class Run {
     const models::Encoder full(model_->config(), DType::f32, options_.gpu ? Isa::gpu : chosen_isa(),
                                true);
     const MemoryEstimate estimate(full, std::vector<bool>(full.parameters().list().size(), true),
-                                  loss_, options_, pool_);
+                                  loss_, options_, model_->max_length(), pool_);
     summary_.full = {estimate.of(batch, options_.batch.accumulation),
                      estimate_->flops(batch) / estimate.flops(batch)};
   }
@@ -319,6 +332,7 @@ class Run {
     load();
     std::optional<Loop> loop;
     open_loop(loop);
+    compare_with_full(largest_);
     if (!checkpoint_.empty()) {
       const StageTimer timer(summary_.stages, Stage::loading);
       loop->resume(checkpoint_);

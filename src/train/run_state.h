@@ -34,6 +34,8 @@ struct RunState {
 
 /// What has to be alike for a run to go on, by name, in words.
 using Fingerprint = std::vector<std::pair<std::string, std::string>>;
+/// Its name of how many batches a step has.
+inline constexpr const char* kAccumulation = "gradient accumulation";
 
 Json to_json(const RunState& state);
 /// `file` names the origin in errors.

@@ -66,6 +66,8 @@ class Stepper {
   /// encoder.layer.3.output.dense.weight"); empty where all are. The gradients are 0 afterwards.
   std::string first_non_finite();
   Execution& execution() { return last_->execution; }
+  /// For others that run between batches; what logits() gives is gone then.
+  std::shared_ptr<Arena> arena() const { return arena_; }
   /// Spent in all, on the forward passes with the loss and on the backward passes. On a GPU by its
   /// own clock, of the batches that are done.
   double forward_seconds();

@@ -45,7 +45,11 @@ LentOutcome train(const std::string& name, bool lends, const models::TrainingOpt
     const TrainingBatch batch = family.batch(number);
     const int64_t random[2] = {1, static_cast<int64_t>(outcome.losses.size())};
     const double scale[2] = {batch.state.count, 1};
-    execution.resize(batch.sequences.extents());
+    const Extents extents = batch.sequences.extents();
+    execution.resize(extents);
+    if (outcome.losses.empty()) {
+      EXPECT_EQ(execution.arena_bytes(), execution.bytes_for(extents));
+    }
     batch.sequences.bind(step.inputs, execution);
     execution.bind(step.inputs.packing.random, random);
     execution.bind(step.scale, scale);

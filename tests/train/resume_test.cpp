@@ -133,6 +133,29 @@ TEST_F(Checkpoint, OfAnotherRunSaysWhatDiffers) {
   EXPECT_EQ(said([](Options&) {}), "");
 }
 
+/// As if the first run had found less memory than the second.
+TEST_F(Checkpoint, OfHalvedBatchesIsTakenUpWithThemWhereSizesAreFound) {
+  Options halved = options("run");
+  halved.batch.train = 2;
+  halved.batch.accumulation = 4;
+  Listener first(3);
+  EXPECT_TRUE(run(halved, first).interrupted);
+  Options made = options("run");
+  made.resume = "last";
+  ASSERT_EQ(made.batch.train, 8);
+  Listener refused;
+  const std::string said = complaint([&] { run(made, refused); });
+  EXPECT_NE(said.find("another batch size: '2', this run has '8'"), std::string::npos) << said;
+  made.batch.find_size = true;
+  Listener second;
+  EXPECT_EQ(run(made, second).steps, 12);
+  Options straight = halved;
+  straight.output = folder("straight");
+  Listener whole;
+  run(straight, whole);
+  EXPECT_EQ(weights(made.output), weights(straight.output));
+}
+
 /// Weights so large that every step behind the first overflows in fp16: what is shown of those is
 /// the loss of the first.
 TEST_F(Checkpoint, KeepsTheLossThatSkippedStepsShow) {
