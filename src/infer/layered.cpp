@@ -60,12 +60,6 @@ Layered::Layered(models::Encoder& encoder, const models::OutputOptions& output, 
        output.exits && !encoder.parameters().on_gpu());
 }
 
-Layered::Layered(const models::Encoder& encoder, const models::OutputOptions& output,
-                 std::span<const void* const> weights, ThreadPool& pool)
-    : encoder_(encoder), parts_(encoder.record_layers(output)) {
-  open(weights, pool, output.exits);
-}
-
 // Weights that come for the first part of a layer would have to come again for the second.
 Layered::Layered(const models::Encoder& encoder, const models::OutputOptions& output,
                  StreamedWeights& weights, ThreadPool& pool)

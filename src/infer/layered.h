@@ -36,9 +36,6 @@ class Layered {
   /// With the encoder's own weights, on its device. On a GPU they are sent there by its
   /// parameters' refresh(). All must outlive this.
   Layered(models::Encoder& encoder, const models::OutputOptions& output, ThreadPool& pool);
-  /// `weights`: by slot of the encoder, on a processor.
-  Layered(const models::Encoder& encoder, const models::OutputOptions& output,
-          std::span<const void* const> weights, ThreadPool& pool);
   /// With weights that come and go.
   Layered(const models::Encoder& encoder, const models::OutputOptions& output,
           StreamedWeights& weights, ThreadPool& pool);

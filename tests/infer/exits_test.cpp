@@ -67,11 +67,11 @@ struct Exiting {
     encoder = std::make_unique<models::Encoder>(config, DType::f32, chosen_isa(), true);
     models::init_random(*encoder, 3, 0.5f, pool);
   }
-  /// The same weights on a GPU.
-  Exiting(const Exiting& other, DType dtype) : config(other.config) {
+  /// The same weights in another dtype, perhaps on a GPU.
+  Exiting(const Exiting& other, DType dtype, Isa isa) : config(other.config) {
     const io::Scratch folder;
     models::save_weights(*other.encoder, folder.path());
-    encoder = std::make_unique<models::Encoder>(config, dtype, Isa::gpu, true);
+    encoder = std::make_unique<models::Encoder>(config, dtype, isa, true);
     models::load_weights(*encoder, *io::Weights::open(folder.path()), pool);
   }
   models::Batch batch(const std::vector<int32_t>& lengths) const {
@@ -146,7 +146,7 @@ TEST_P(ExitFamily, AGpuMakesTheDecisionsOfTheProcessor) {
   if (!cuda_info().missing.empty()) GTEST_SKIP() << "no GPU: " << cuda_info().missing;
   use_cuda_device(0);
   Exiting model(GetParam().family, GetParam().method);
-  Exiting on_gpu(model, DType::f32);
+  Exiting on_gpu(model, DType::f32, Isa::gpu);
   models::ExitSettings settings = model.config.exits;
   settings.patience = 1;
   settings.tolerance = 0.3;
@@ -173,6 +173,9 @@ TEST_P(ExitFamily, AGpuMakesTheDecisionsOfTheProcessor) {
     const std::vector<ExitAnswer> wanted = cpu.run(model.batch(some));
     const std::vector<ExitAnswer> got = gpu.run(on_gpu.batch(some));
     ASSERT_EQ(got.size(), wanted.size());
+    EXPECT_TRUE(std::any_of(wanted.begin(), wanted.end(), [&](const ExitAnswer& answer) {
+      return answer.layers < static_cast<int64_t>(all[0].size());
+    }));
     for (size_t i = 0; i < got.size(); ++i) {
       EXPECT_EQ(got[i].layers, wanted[i].layers) << i;
       expect_near(got[i].logits, wanted[i].logits);
@@ -188,28 +191,42 @@ TEST_P(ExitFamily, AGpuMakesTheDecisionsOfTheProcessor) {
   EXPECT_EQ(hurried[0].layers, 1);
 }
 
+/// Some leave early, with the logits of the layer that they leave.
+void expect_early_leavers(Exiting& model) {
+  models::ExitSettings settings = model.config.exits;
+  settings.patience = 1;
+  settings.tolerance = 1;
+  ExitPass pass(*model.encoder, settings, model.pool);
+  model.encoder->parameters().refresh(model.pool);
+  const std::vector<int32_t> lengths = {1, 9, 2, 7, 3, 8};
+  const auto all = pass.run_all(model.batch(lengths));
+  settings.entropy = 1.05 * entropy(all[0][2]);  // so that one leaves after three layers
+  pass.set(settings);
+  const std::vector<ExitAnswer> answers = pass.run(model.batch(lengths));
+  size_t early = 0;
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    const auto layer = static_cast<size_t>(answers[i].layers - 1);
+    ASSERT_LT(layer, all[i].size());
+    early += layer + 1 < all[i].size();
+    for (size_t k = 0; k < all[i][layer].size(); ++k) {
+      EXPECT_NEAR(answers[i].logits[k], all[i][layer][k],
+                  0.1 * std::max(1.f, std::abs(all[i][layer][k])));
+    }
+  }
+  EXPECT_GT(early, 0u);
+}
+
+TEST_P(ExitFamily, LeavesInHalfPrecisionToo) {
+  Exiting model(Exiting(GetParam().family, GetParam().method), DType::bf16, chosen_isa());
+  expect_early_leavers(model);
+}
+
 TEST_P(ExitFamily, AGpuLeavesInHalfPrecisionToo) {
   if (!cuda_info().missing.empty()) GTEST_SKIP() << "no GPU: " << cuda_info().missing;
   use_cuda_device(0);
   for (const DType dtype : {DType::bf16, DType::f16}) {
-    Exiting model(Exiting(GetParam().family, GetParam().method), dtype);
-    models::ExitSettings settings = model.config.exits;
-    settings.patience = 1;
-    settings.tolerance = 0.3;
-    settings.entropy = 0.5;
-    ExitPass pass(*model.encoder, settings, model.pool);
-    model.encoder->parameters().refresh(model.pool);
-    const std::vector<int32_t> lengths = {1, 9, 2, 7, 3, 8};
-    const auto all = pass.run_all(model.batch(lengths));
-    const std::vector<ExitAnswer> answers = pass.run(model.batch(lengths));
-    for (size_t i = 0; i < lengths.size(); ++i) {
-      const auto layer = static_cast<size_t>(answers[i].layers - 1);
-      ASSERT_LT(layer, all[i].size());
-      for (size_t k = 0; k < all[i][layer].size(); ++k) {
-        EXPECT_NEAR(answers[i].logits[k], all[i][layer][k],
-                    0.1 * std::max(1.f, std::abs(all[i][layer][k])));
-      }
-    }
+    Exiting model(Exiting(GetParam().family, GetParam().method), dtype, Isa::gpu);
+    expect_early_leavers(model);
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "infer/nine_sequences.h"
 #include "infer/session.h"
+#include "models/load.h"
 
 namespace hone::infer {
 namespace {
@@ -27,7 +28,9 @@ TEST_P(LayeredPass, HasTheBitsOfTheWhole) {
   const models::Batch batch = nine_sequences(session.config());
   const float* whole = session.forward(batch);
   const auto width = static_cast<size_t>(session.output_width());
-  Layered layered(session.encoder(), {}, session.encoder().parameters().pointers(), session.pool());
+  models::Encoder encoder(session.config(), dtype, chosen_isa(), true);
+  models::load_weights(encoder, *io::Weights::open(kModels + name), session.pool());
+  Layered layered(encoder, {}, session.pool());
   int64_t rows = 0;
   Layered::Hooks hooks;
   hooks.finish = [&](int64_t sequence, std::span<const float> row) {
