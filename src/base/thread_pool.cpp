@@ -1,5 +1,7 @@
 #include "base/thread_pool.h"
 
+#include <algorithm>
+
 namespace hone {
 namespace {
 
@@ -17,7 +19,7 @@ inline void pause() {
 
 }  // namespace
 
-ThreadPool::ThreadPool(int threads) {
+ThreadPool::ThreadPool(int threads) : ranges_(std::max(threads, 1)) {
   workers_.reserve(threads > 1 ? threads - 1 : 0);
   for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { work(i); });
 }
@@ -36,8 +38,11 @@ void ThreadPool::run(int64_t tasks, Body body) {
     return;
   }
   body_ = &body;
-  tasks_ = tasks;
-  next_.store(0, std::memory_order_relaxed);
+  const auto parts = static_cast<int64_t>(ranges_.size());
+  for (int64_t i = 0; i < parts; ++i) {
+    ranges_[i].next.store(i * tasks / parts, std::memory_order_relaxed);
+    ranges_[i].end = (i + 1) * tasks / parts;
+  }
   gate_.fetch_or(kOpen, std::memory_order_release);
   epoch_.fetch_add(1, std::memory_order_release);
   epoch_.notify_all();
@@ -55,18 +60,25 @@ void ThreadPool::run(int64_t tasks, Body body) {
 
 void ThreadPool::drain(int worker) {
   inside_task = true;
-  while (true) {
-    const int64_t task = next_.fetch_add(1, std::memory_order_relaxed);
-    if (task >= tasks_) break;
-    try {
-      (*body_)(task, worker);
-    } catch (...) {
-      const std::lock_guard lock(error_mutex_);
-      if (!error_) error_ = std::current_exception();
-      next_.store(tasks_, std::memory_order_relaxed);
+  for (size_t i = 0; i < ranges_.size(); ++i) {
+    Range& range = ranges_[(static_cast<size_t>(worker) + i) % ranges_.size()];
+    while (true) {
+      const int64_t task = range.next.fetch_add(1, std::memory_order_relaxed);
+      if (task >= range.end) break;
+      try {
+        (*body_)(task, worker);
+      } catch (...) {
+        give_up();
+      }
     }
   }
   inside_task = false;
+}
+
+void ThreadPool::give_up() {
+  const std::lock_guard lock(error_mutex_);
+  if (!error_) error_ = std::current_exception();
+  for (Range& range : ranges_) range.next.store(range.end, std::memory_order_relaxed);
 }
 
 void ThreadPool::work(int worker) {

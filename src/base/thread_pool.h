@@ -34,16 +34,23 @@ class ThreadPool {
  private:
   void work(int worker);
   void drain(int worker);
+  void give_up();
 
   // Of gate_: a run takes workers in; below it the count of those inside. run() returns when the
   // gate is shut and nobody is inside: a worker that has not woken up by then is not waited for,
   // which on busy cores would cost a turn of the scheduler at every run.
   static constexpr uint32_t kOpen = 1u << 31;
 
+  // Tasks are cut into one range a worker, so that neighbouring tasks of one run and of the next
+  // fall to one core and its caches; who is done goes on with what others have left.
+  struct alignas(64) Range {
+    std::atomic<int64_t> next{0};
+    int64_t end = 0;
+  };
+
   std::vector<std::thread> workers_;
+  std::vector<Range> ranges_;
   const Body* body_ = nullptr;
-  int64_t tasks_ = 0;
-  std::atomic<int64_t> next_{0};
   std::atomic<uint32_t> epoch_{0};
   std::atomic<uint32_t> gate_{0};
   std::atomic<bool> stop_{false};

@@ -42,6 +42,7 @@ class Task {
   const std::byte* row_of_a(int64_t row) const;
   void copy_rows(const Cut& rows, std::byte* to) const;
   const std::byte* weight(int64_t panel, int64_t k) const;
+  const std::byte* next_weight(int64_t panel, const Cut& k) const;
   GemmFetch fetch(int64_t panel, const Cut& k, int64_t tile) const;
   void prefetch_c(const Cut& rows, int64_t column) const;
   void multiply(const Cut& k, int64_t panel, GemmFinish finish) const;
@@ -102,23 +103,29 @@ const std::byte* Task::weight(int64_t panel, int64_t k) const {
          static_cast<size_t>(k * cut_.width) * dtype_size(args_.b->dtype);
 }
 
-/// The next panel's slice comes from memory while this one is multiplied, a share with each tile.
+/// What this worker most likely multiplies next: tasks lie in a row (base/thread_pool.h).
+const std::byte* Task::next_weight(int64_t panel, const Cut& k) const {
+  if (panel + 1 < panels_.end) return weight(panel + 1, k.begin);
+  if (k.end < cut_.depth) return weight(panels_.begin, k.end);
+  return panels_.end < cut_.panels ? weight(panels_.end, 0) : nullptr;
+}
+
+/// The next slice comes from memory while this one is multiplied, a share with each tile.
 GemmFetch Task::fetch(int64_t panel, const Cut& k, int64_t tile) const {
   const auto* here = reinterpret_cast<const char*>(weight(panel, k.begin));
   const int64_t steps = k.size() / kernel_.k_step;
+  if (steps == 0) return {here, 0};
   const int64_t bytes = weight(panel, k.end) - weight(panel, k.begin);
   if (count_ == 1) {
     // With few rows memory is the limit, and the processor's own prefetching does better.
-    const bool useful =
-        kernel_.fetches_ahead && steps > 0 && tiles_[0].rows.size() >= kernel_.tile_rows - 2;
+    const bool useful = kernel_.fetches_ahead && tiles_[0].rows.size() >= kernel_.tile_rows - 2;
     if (!useful) return {here, 0};
     return {here + kOwnAhead, bytes / steps};
   }
-  const int64_t begin = tile * steps * static_cast<int64_t>(kCacheLine);
-  const bool useful = (kernel_.fetches_ahead || cut_.slices > 1) && panel + 1 < panels_.end;
-  if (!useful || begin >= bytes) return {here, 0};
-  return {reinterpret_cast<const char*>(weight(panel + 1, k.begin) + begin),
-          static_cast<int64_t>(kCacheLine)};
+  const std::byte* next = next_weight(panel, k);
+  if (!next || !(kernel_.fetches_next || cut_.slices > 1)) return {here, 0};
+  return {reinterpret_cast<const char*>(next + tile * bytes / count_),
+          ceil_div(bytes / count_, steps)};
 }
 
 /// C's lines are fetched while the tile is multiplied; the sums come to them all at once.

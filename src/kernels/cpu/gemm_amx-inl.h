@@ -87,6 +87,7 @@ constexpr GemmKernel kKernel = {
     .k_unit = kRowBytes / sizeof(typename Engine::Element),
     .whole = 48 << 10,
     .slice = 768 / sizeof(typename Engine::Element),
+    .fetches_next = false,
     .fetches_ahead = false,
     .k_step = kGroup / sizeof(typename Engine::Element),
     .a_size = sizeof(typename Engine::Element),

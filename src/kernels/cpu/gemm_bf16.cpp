@@ -31,6 +31,7 @@ constexpr GemmKernel kKernel = {
     .k_unit = kBf16Depth,
     .whole = 400 << 10,
     .slice = 1536,
+    .fetches_next = false,
     .fetches_ahead = false,
     .k_step = 2,
     .a_size = sizeof(bf16),

@@ -122,6 +122,7 @@ constexpr GemmKernel kInt8Kernel = {
     .k_unit = kInt8Depth,
     .whole = 400 << 10,
     .slice = 1536,
+    .fetches_next = false,
     .fetches_ahead = false,
     .k_step = 4,
     .a_size = sizeof(int16_t),

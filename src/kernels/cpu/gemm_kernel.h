@@ -19,7 +19,9 @@ struct GemmKernel {
   /// k_unit, so that a slice of the block stays in a cache while the panels pass.
   int64_t whole;
   int64_t slice;
-  /// Whether the next panel is better fetched ahead by hand than by the processor.
+  /// Whether weights are better fetched by hand than by the processor: those that come next while
+  /// several tiles are multiplied by a panel; those ahead of the one tile that streams them.
+  bool fetches_next;
   bool fetches_ahead;
   int64_t k_step;  ///< k of one step of multiply
   size_t a_size;   ///< bytes of an element of A as multiply reads it

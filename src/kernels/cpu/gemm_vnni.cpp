@@ -29,6 +29,7 @@ constexpr GemmKernel kKernel = {
     .k_unit = kInt8Depth,
     .whole = 400 << 10,
     .slice = 3072,
+    .fetches_next = true,
     .fetches_ahead = true,
     .k_step = 4,
     .a_size = sizeof(uint8_t),
