@@ -55,8 +55,8 @@ size_t attention_workspace(int64_t sequences, int64_t head_size, int threads);
 ///
 /// Measured on Zen 4 (fp32 peak 116 GFLOP/s a core) by bench/attention_bench, processor time of one
 /// thread, 12 heads of 64, packing and softmax included: length 128 in 0.57 ms (88 GFLOP/s, 76% of
-/// peak; bf16 0.37 ms), length 512 in 8.8 ms (bf16 5.9 ms), 32 sequences of length 7 in 0.25 ms;
-/// AVX2 takes up to 7% longer.
+/// peak; bf16 0.33 ms), length 512 in 8.8 ms (bf16 5.1 ms), 32 sequences of length 7 in 0.24 ms
+/// (bf16 0.16 ms); AVX2 takes up to 7% longer.
 ///
 /// (In, Out) is (float, float), (bf16, bf16) or (bf16, float).
 template <typename In, typename Out>
