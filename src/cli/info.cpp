@@ -31,11 +31,15 @@ OrderedJson build_facts() {
   const bool optimized = false;
 #endif
   std::vector<std::string> backends = {"cpu"};
-  if (!cuda_info().plugin.empty()) backends.emplace_back("cuda");
+  std::vector<std::string> dtypes = {"fp32", "bf16", "int8"};
+  if (!cuda_info().plugin.empty()) {
+    backends.emplace_back("cuda");
+    dtypes.emplace_back("fp8");
+  }
   return {{"compiler", compiler},
           {"optimized", optimized},
           {"backends", backends},
-          {"dtypes", {"fp32", "bf16", "int8", "fp8"}},
+          {"dtypes", dtypes},
           {"weights", {"safetensors", "pytorch_model.bin", ".pth"}}};
 }
 

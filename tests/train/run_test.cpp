@@ -59,35 +59,40 @@ TEST_F(Run, OfHalvedBatchesFollowsTheWholeOnes) {
 
 /// Evaluations compute where steps do. Those of one sample, all alike, need less, and are
 /// laid out anew for no other reason.
-TEST_F(Run, IsNotChangedByEvaluationsBetweenSteps) {
+class EvaluatedRun : public Run, public testing::WithParamInterface<std::string> {};
+
+TEST_P(EvaluatedRun, IsNotChangedByEvaluationsBetweenSteps) {
+  const std::string& device = GetParam();
+  if (device == "cuda" && !cuda_info().missing.empty()) {
+    GTEST_SKIP() << "no GPU: " << cuda_info().missing;
+  }
   const auto rows = [](int count) {
     std::string text = "text,label\n";
     for (int i = 0; i < count; ++i)
       text += i % 2 == 0 ? "a great film,good\n" : "a dull film,bad\n";
     return text;
   };
-  for (const std::string device : {"cpu", "cuda"}) {
-    if (device == "cuda" && !cuda_info().missing.empty()) continue;
-    SCOPED_TRACE(device);
-    Options never = options(device + "-never");
-    never.data.train_file = write("few.csv", rows(8));
-    never.data.validation_file = write("many.csv", rows(400));
-    never.data.max_eval_samples = 400;
-    never.batch.train = 1;
-    never.device = device;
-    Listener quiet;
-    const Summary wanted = run(never, quiet);
-    Options often = never;
-    often.output = folder(device + "-often");
-    often.evaluation = {Interval::Kind::steps, 5};
-    Listener listener;
-    const Summary summary = run(often, listener);
-    EXPECT_EQ(listener.evaluations().size(), 2u);
-    EXPECT_EQ(listener.losses, quiet.losses);
-    EXPECT_EQ(weights(often.output), weights(never.output));
-    EXPECT_EQ(summary.evaluation.front(), wanted.evaluation.front());
-  }
+  Options never = options(device + "-never");
+  never.data.train_file = write("few.csv", rows(8));
+  never.data.validation_file = write("many.csv", rows(400));
+  never.data.max_eval_samples = 400;
+  never.batch.train = 1;
+  never.device = device;
+  Listener quiet;
+  const Summary wanted = run(never, quiet);
+  Options often = never;
+  often.output = folder(device + "-often");
+  often.evaluation = {Interval::Kind::steps, 5};
+  Listener listener;
+  const Summary summary = run(often, listener);
+  EXPECT_EQ(listener.evaluations().size(), 2u);
+  EXPECT_EQ(listener.losses, quiet.losses);
+  EXPECT_EQ(weights(often.output), weights(never.output));
+  EXPECT_EQ(summary.evaluation.front(), wanted.evaluation.front());
 }
+
+INSTANTIATE_TEST_SUITE_P(Devices, EvaluatedRun, testing::Values("cpu", "cuda"),
+                         [](const auto& each) { return each.param == "cpu" ? "Cpu" : "Gpu"; });
 
 TEST_F(Run, CountsStepsByEpochsOrByItself) {
   Listener listener;

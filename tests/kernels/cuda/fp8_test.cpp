@@ -199,7 +199,8 @@ TEST_F(CudaFp8, ProductsScaleRowsAndColumns) {
     size_t bytes = 0;
     check(api().product_prepare(s, kLimit, &bytes));
     check(api().product(s, arrays, workspace.data(), bytes, handle()));
-    expect_near(y.get(), expected, DType::bf16, 1e-3);
+    // The library's fast sums keep some 14 bits, and cut the rest off at every 32 products.
+    expect_near(y.get(), expected, DType::bf16, 1e-3 + double(c.k) / 32 / (1 << 14));
     SmallLinear few;
     few.dtype = DType::f8;
     few.m = c.m;
