@@ -21,7 +21,8 @@ class InputFile {
   uint64_t size() const { return size_; }
   /// Fills `out` with `bytes` bytes at `offset`; fewer is an error. Safe from several threads.
   void read(uint64_t offset, void* out, size_t bytes) const;
-  /// These bytes will be read soon: the system may fetch them meanwhile.
+  /// These few bytes will be read soon: the system may fetch them meanwhile. (For more there is
+  /// ReadAhead.)
   void will_need(uint64_t offset, uint64_t bytes) const;
   /// Whether the file has been written to since it was opened.
   bool changed() const;

@@ -14,7 +14,8 @@ class MappedWindow {
  public:
   MappedWindow() = default;
   /// `offset` is a multiple of 4096; [offset, offset + bytes) lies in the file.
-  MappedWindow(const InputFile& file, uint64_t offset, size_t bytes);
+  /// `cached`: the pages are in the cache, and none around one that is read need be fetched.
+  MappedWindow(const InputFile& file, uint64_t offset, size_t bytes, bool cached = false);
   ~MappedWindow();
   MappedWindow(MappedWindow&& other) noexcept;
   MappedWindow& operator=(MappedWindow&& other) noexcept;

@@ -29,6 +29,9 @@ RowTable::~RowTable() { munmap(data_, bytes_); }
 
 void RowTable::want(std::span<const int32_t> rows) {
   for (const int32_t row : rows) {
+    if (!there_[static_cast<size_t>(row)]) source_.announce_row(parameter_, row);
+  }
+  for (const int32_t row : rows) {
     const auto at = static_cast<size_t>(row);
     if (there_[at]) continue;
     source_.row(parameter_, row, data_);

@@ -64,13 +64,13 @@ Session::Session(const std::string& model, const SessionOptions& options)
     : truncate_(options.truncate),
       pool_(threads_of(options)),
       folder_(models::open_model_folder(io::resolve_model(model))),
-      tokenizer_(text::Tokenizer::load(folder_.path, folder_.config.model_type)),
-      max_length_(length_limit(options, folder_, tokenizer_)),
       batch_(folder_.config),
       batch_tokens_(kBatchTokens) {
-  check_vocabulary(folder_, tokenizer_);
   if (options.kept) folder_.config.quantization.kept = *options.kept;
-  open_weights(options);
+  open_weights(options);  // before the tokenizer, so that what is streamed comes meanwhile
+  tokenizer_ = text::Tokenizer::load(folder_.path, folder_.config.model_type);
+  max_length_ = length_limit(options, folder_, *tokenizer_);
+  check_vocabulary(folder_, *tokenizer_);
   open_exits(options);
   if (streamed_) {
     fit_to(options);
@@ -207,10 +207,10 @@ std::vector<Answer> Session::run_in_lots(std::span<const Input> inputs) {
 
 std::vector<Answer> Session::run_together(std::span<const Input> inputs, double deadline) {
   text::EncodeOptions encode;
-  encode.truncation = tokenizer_.truncation().value_or(text::Truncation{});
+  encode.truncation = tokenizer_->truncation().value_or(text::Truncation{});
   encode.truncation->max_length = static_cast<size_t>(max_length_);
   const Stopwatch watch;
-  tokenizer_.encode_batch(inputs, encode, pool_, encodings_);
+  tokenizer_->encode_batch(inputs, encode, pool_, encodings_);
   tokenize_seconds_ += watch.seconds();
 
   std::vector<Answer> answers(inputs.size());

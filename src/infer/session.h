@@ -70,7 +70,7 @@ class Session {
   const models::ModelFolder& folder() const { return folder_; }
   const models::EncoderConfig& config() const { return folder_.config; }
   const models::Encoder& encoder() const { return *encoder_; }
-  const text::Tokenizer& tokenizer() const { return tokenizer_; }
+  const text::Tokenizer& tokenizer() const { return *tokenizer_; }
   const models::LoadReport& load_report() const { return report_; }
   int64_t max_length() const { return max_length_; }
   /// Spent on tokenising by run(), in all.
@@ -103,7 +103,7 @@ class Session {
   std::optional<GpuTuning> tuning_;
   ThreadPool pool_;
   models::ModelFolder folder_;
-  text::Tokenizer tokenizer_;
+  std::optional<text::Tokenizer> tokenizer_;
   int64_t max_length_ = 0;
   std::unique_ptr<models::Encoder> encoder_;
   models::LoadReport report_;

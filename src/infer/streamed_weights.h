@@ -44,7 +44,10 @@ class StreamedWeights {
   void acquire(int32_t slot);
   void release(int32_t slot);
   /// Behind the last step: error where what was read may not be what was written.
-  void finish() const { source_->check(); }
+  void finish() {
+    source_->check();
+    cold_ = false;
+  }
 
   size_t resident_matrices() const { return resident_; }
   uint64_t matrix_bytes(int32_t slot) const;
@@ -54,7 +57,8 @@ class StreamedWeights {
     return parameters_.list()[static_cast<size_t>(slot)];
   }
   bool is_embedding(int32_t slot) const;
-  void announce_after(int32_t slot);
+  /// Those that follow, as far as they are not there and have not been asked for in this pass.
+  void announce(size_t first);
 
   const nn::Parameters& parameters_;
   const ops::EmbeddingWeights embeddings_;
@@ -65,6 +69,8 @@ class StreamedWeights {
   std::map<int32_t, std::unique_ptr<RowTable>> tables_;
   int64_t tokens_ = 0;  ///< that rows are kept for
   std::vector<int32_t> order_;
+  bool cold_ = true;        ///< whether a matrix of this pass may not be in the page cache
+  size_t announced_ = 0;    ///< of the order, in this pass
   std::vector<bool> kept_;  ///< by slot: stays once it is there
   size_t resident_ = 0;
   std::map<int32_t, HeldMatrix> held_;

@@ -22,6 +22,9 @@ class PackedSource : public WeightSource {
     file_->read_row(parameter, row, table);
   }
   void announce(const nn::Parameter& parameter) override { file_->will_need(parameter); }
+  void announce_row(const nn::Parameter& parameter, int64_t row) override {
+    file_->will_need_row(parameter, row);
+  }
   void check() const override { file_->check_unchanged(); }
   size_t scratch_bytes() const override { return 0; }
   const std::string& path() const override { return file_->path(); }
@@ -66,6 +69,7 @@ class CheckpointSource : public WeightSource {
                        row, 1);
   }
   void announce(const nn::Parameter&) override {}
+  void announce_row(const nn::Parameter&, int64_t) override {}
   void check() const override {
     const std::string changed = weights_->changed();
     if (changed.empty()) return;

@@ -28,8 +28,9 @@ class WeightSource {
   virtual void vector(const nn::Parameter& parameter, void* out) = 0;
   /// A row into its place in a whole table at `table`.
   virtual void row(const nn::Parameter& parameter, int64_t row, void* table) = 0;
-  /// That this matrix is wanted soon.
+  /// That this matrix, or this row of a table, is wanted soon.
   virtual void announce(const nn::Parameter& parameter) = 0;
+  virtual void announce_row(const nn::Parameter& parameter, int64_t row) = 0;
   /// Error where something that was read may be of a file that has changed.
   virtual void check() const = 0;
   /// Memory of its own while it gives a matrix.

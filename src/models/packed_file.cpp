@@ -124,9 +124,11 @@ void PackedFile::check_piece(const nn::Parameter& parameter, size_t piece,
        path(), parameter.tensors.front(), place.offset + begin, place.offset + begin + bytes);
 }
 
-MappedWindow PackedFile::map(const nn::Parameter& parameter, ThreadPool& pool) const {
+MappedWindow PackedFile::map(const nn::Parameter& parameter, ThreadPool& pool) {
   const PackedSlot& place = slot(parameter);
-  MappedWindow window(file_, place.offset, place.bytes);
+  const auto asked = asked_.extract(parameter.weight.slot);
+  if (asked) ahead_.wait(asked.mapped());
+  MappedWindow window(file_, place.offset, place.bytes, bool{asked});
   const auto* data = static_cast<const std::byte*>(window.data());
   pool.run(static_cast<int64_t>(place.checksums.size()), [&](int64_t piece, int) {
     check_piece(parameter, static_cast<size_t>(piece),
@@ -167,8 +169,14 @@ void PackedFile::read_row(const nn::Parameter& parameter, int64_t row, void* tab
   std::memcpy(const_cast<float*>(block.scales) + row, record.data() + bytes, sizeof(float));
 }
 
-void PackedFile::will_need(const nn::Parameter& parameter) const {
-  file_.will_need(slot(parameter).offset, slot(parameter).bytes);
+void PackedFile::will_need(const nn::Parameter& parameter) {
+  const PackedSlot& place = slot(parameter);
+  asked_[parameter.weight.slot] = ahead_.want(place.offset, place.bytes);
+}
+
+void PackedFile::will_need_row(const nn::Parameter& parameter, int64_t row) const {
+  const size_t stride = packed_row_bytes(parameter);
+  file_.will_need(slot(parameter).offset + static_cast<uint64_t>(row) * stride, stride);
 }
 
 void PackedFile::check_unchanged() const {

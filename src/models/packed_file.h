@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mapped_window.h"
+#include "base/read_ahead.h"
 #include "base/thread_pool.h"
 #include "models/encoder.h"
 #include "models/load.h"
@@ -41,12 +43,15 @@ class PackedFile {
   void check(const Encoder& encoder);
 
   /// A matrix, mapped; every piece has its checksum.
-  MappedWindow map(const nn::Parameter& parameter, ThreadPool& pool) const;
+  MappedWindow map(const nn::Parameter& parameter, ThreadPool& pool);
   /// A matrix or a vector, laid out as its kind says.
   void read(const nn::Parameter& parameter, void* out) const;
   /// A row into its place in a whole table at `table`.
   void read_row(const nn::Parameter& parameter, int64_t row, void* table) const;
-  void will_need(const nn::Parameter& parameter) const;
+  /// That this matrix is mapped soon.
+  void will_need(const nn::Parameter& parameter);
+  /// That this row is read soon.
+  void will_need_row(const nn::Parameter& parameter, int64_t row) const;
   /// Error where the file has been written to since it was opened.
   void check_unchanged() const;
 
@@ -58,6 +63,8 @@ class PackedFile {
   void check_piece(const nn::Parameter& parameter, size_t piece, const std::byte* data) const;
 
   InputFile file_;
+  ReadAhead ahead_{file_};
+  std::map<int32_t, uint64_t> asked_;  ///< numbers of what ahead_ brings, by slot
   DType dtype_ = DType::f32;
   bool has_head_ = false;
   Json index_;  ///< until check()

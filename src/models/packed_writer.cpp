@@ -110,17 +110,22 @@ uint64_t write_packed(const std::string& path, const Encoder& encoder,
                       const WeightSources& sources) {
   const nn::Parameters& parameters = encoder.parameters();
   PackedOutput out(path);
-  Json slots = Json::array();
-  for (size_t i = 0; i < parameters.list().size(); ++i) {
-    const nn::Parameter& parameter = parameters.list()[i];
-    Json slot = {{"is", slot_text(parameter)}, {"offset", out.align()}};
-    slot["checksums"] = Json::array();
-    if (parameter.kind == nn::ParameterKind::table) {
-      write_table(out, parameters.isa(), parameter, sources.rows[i]);
-    } else {
-      slot["checksums"] = write_block(out, parameters, parameter, sources.rows[i]);
+  std::vector<Json> slots(parameters.list().size());
+  // Vectors are read before all else. Among the matrices, their pages would be in the cache
+  // already, and the system fetches with large pages only where none is.
+  for (const auto kind :
+       {nn::ParameterKind::table, nn::ParameterKind::vector, nn::ParameterKind::matrix}) {
+    for (size_t i = 0; i < slots.size(); ++i) {
+      const nn::Parameter& parameter = parameters.list()[i];
+      if (parameter.kind != kind) continue;
+      slots[i] = {{"is", slot_text(parameter)}, {"offset", out.align()}};
+      slots[i]["checksums"] = Json::array();
+      if (kind == nn::ParameterKind::table) {
+        write_table(out, parameters.isa(), parameter, sources.rows[i]);
+      } else {
+        slots[i]["checksums"] = write_block(out, parameters, parameter, sources.rows[i]);
+      }
     }
-    slots.push_back(std::move(slot));
   }
   const std::string index = Json{
       {"dtype", dtype_name(encoder.dtype())},

@@ -80,8 +80,8 @@ TEST(Budget, APackedFileThatChangedIsExitCode1) {
   {
     std::fstream file(folder + "/hone_stream.bin", std::ios::binary | std::ios::in | std::ios::out);
     const auto size = std::filesystem::file_size(folder + "/hone_stream.bin");
-    // Behind the embeddings, before the index: a byte in every page.
-    for (uint64_t at = size / 8; at < size / 2; at += 512) {
+    // Among the matrices, behind embeddings and vectors and before the index.
+    for (uint64_t at = size / 2; at < size / 4 * 3; at += 512) {
       file.seekp(static_cast<std::streamoff>(at));
       file.put('!');
     }

@@ -27,6 +27,9 @@ class WatchedSource : public WeightSource {
     inner_->row(parameter, row, table);
   }
   void announce(const nn::Parameter& parameter) override { inner_->announce(parameter); }
+  void announce_row(const nn::Parameter& parameter, int64_t row) override {
+    inner_->announce_row(parameter, row);
+  }
   void check() const override { inner_->check(); }
   size_t scratch_bytes() const override { return inner_->scratch_bytes(); }
   const std::string& path() const override { return inner_->path(); }
