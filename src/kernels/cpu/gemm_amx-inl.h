@@ -80,6 +80,9 @@ void copy_row(const void* from, int64_t k, void* to) {
 
 /// Four loads of 1 KB feed four products of 16 cycles, which the L2 cache cannot keep up with: a
 /// slice of 768 bytes of k is 24 KB of a panel and stays in the L1 cache while the rows pass.
+/// Fetching the next slice meanwhile takes a tenth off BERT-base int8 at 128 tokens (13.6 to 12.2
+/// ms on two cores of a Sapphire Rapids guest); finishing the last tile between the steps of the
+/// next one, and loading tiles a step ahead, were tried there and gave nothing beyond it.
 template <typename Engine>
 constexpr GemmKernel kKernel = {
     .tile_rows = kTileRows,
@@ -87,7 +90,7 @@ constexpr GemmKernel kKernel = {
     .k_unit = kRowBytes / sizeof(typename Engine::Element),
     .whole = 48 << 10,
     .slice = 768 / sizeof(typename Engine::Element),
-    .fetches_next = false,
+    .fetches_next = true,
     .fetches_ahead = false,
     .k_step = kGroup / sizeof(typename Engine::Element),
     .a_size = sizeof(typename Engine::Element),
