@@ -153,7 +153,10 @@ HWY_INLINE PanelProduct* ChooseProduct(int64_t count, std::integer_sequence<int,
 struct WideProducts {
   using Weight = float;
   static constexpr int64_t kTogether = 1;  ///< terms of a sum that one step takes
-  static constexpr bool kNative = false;   ///< whether results narrow as NarrowBy<true>()
+  static constexpr int64_t kTerms = 1;     ///< of a sum over keys: a multiple, with zeros
+  static constexpr int64_t kRows = HWY_NAMESPACE::kRows;  ///< of queries at once, at most
+  static constexpr int64_t kRowUnit = 1;  ///< rows are computed in whole units, whatever they hold
+  static constexpr bool kNative = false;  ///< whether results narrow as NarrowBy<true>()
 
   template <typename In>
   static void PackKeyPanel(const In* keys, int64_t stride, int64_t count, int64_t depth,

@@ -46,13 +46,15 @@ HWY_INLINE void DropWeights(const AttentionDropout& dropout, int64_t first_key, 
 
 /// Rows begin to begin + rows of the block against the packed tile that starts at first_key.
 template <class Products, typename In, typename Out>
-void AttendRows(const AttentionBlock<In, Out>& block, const AttentionTiles& tiles,
-                const AttentionScratch& scratch, int64_t begin, int64_t rows, int64_t first_key,
-                int64_t count) {
+void AttendRows(const Products& products, const AttentionBlock<In, Out>& block,
+                const AttentionTiles& tiles, const AttentionScratch& scratch, int64_t begin,
+                int64_t rows, int64_t first_key, int64_t count) {
+  using Weight = typename Products::Weight;
   const int64_t depth_steps = tiles.depth / Products::kTogether;
-  const int64_t key_steps = (count + Products::kTogether - 1) / Products::kTogether;
+  const int64_t filled = hwy::RoundUpTo(count, Products::kTerms);
+  const int64_t key_steps = filled / Products::kTogether;
   for (int64_t j = 0; j < count; j += kPanel) {
-    PanelProduct* const score = Products::Product(rows, count - j, false);
+    PanelProduct* const score = products.Product(rows, count - j, false);
     score(scratch.queries + begin * depth_steps, depth_steps, scratch.keys + j * depth_steps,
           depth_steps, scratch.scores + j, tiles.keys);
   }
@@ -67,16 +69,20 @@ void AttendRows(const AttentionBlock<In, Out>& block, const AttentionTiles& tile
                         HeadRows<In>{block.k.data + first_key * block.k.stride, block.k.stride},
                         first_key, count, tiles.depth, scores);
     }
-    const float change = SoftmaxTile<typename Products::Weight, Products::kNative>(
+    const float change = SoftmaxTile<Weight, Products::kNative>(
         scores, count, block.scale, scratch.largest[row], scratch.totals[row]);
+    auto* weights = reinterpret_cast<Weight*>(scores);
     if (block.dropout) {
       DropWeights(AttentionDropout(*block.dropout, block.row + row, block.head), first_key, count,
-                  reinterpret_cast<typename Products::Weight*>(scores));
+                  weights);
+    }
+    for (int64_t j = hwy::RoundUpTo(count, kLanes); j < filled; j += kLanes) {
+      StoreVector(hn::Zero(kF32), weights + j);
     }
     if (first_key > 0) ScaleSums(sums + r * tiles.padded_depth, tiles.padded_depth, change);
   }
   for (int64_t column = 0; column < tiles.depth; column += kPanel) {
-    PanelProduct* const weigh = Products::Product(rows, tiles.depth - column, first_key > 0);
+    PanelProduct* const weigh = products.Product(rows, tiles.depth - column, first_key > 0);
     weigh(scratch.scores, tiles.keys, scratch.values + column * key_steps, key_steps, sums + column,
           tiles.padded_depth);
   }
@@ -107,13 +113,16 @@ void StoreRows(const AttentionBlock<In, Out>& block, const AttentionTiles& tiles
 }
 
 template <class Products, typename In, typename Out>
-void Attend(const AttentionBlock<In, Out>& block, const AttentionTiles& tiles, float* memory) {
+void Attend(const Products& products, const AttentionBlock<In, Out>& block,
+            const AttentionTiles& tiles, float* memory) {
   const AttentionScratch scratch(tiles, memory);
   Products::PackQueries(block.q.data, block.q.stride, block.queries, tiles.depth, scratch.queries);
   std::fill_n(scratch.largest, block.queries, -std::numeric_limits<float>::infinity());
   std::fill_n(scratch.totals, block.queries, 0.0f);
   // Of nearly equal size: a last group of one row would take as long as one of four.
-  const int64_t groups = (block.queries + kRows - 1) / kRows;
+  constexpr int64_t kUnit = Products::kRowUnit;
+  const int64_t units = (block.queries + kUnit - 1) / kUnit;
+  const int64_t groups = (block.queries + Products::kRows - 1) / Products::kRows;
   if (block.keys == 0) std::fill_n(scratch.sums, block.queries * tiles.padded_depth, 0.0f);
   for (int64_t first = 0; first < block.keys; first += tiles.keys) {
     const int64_t count = std::min(tiles.keys, block.keys - first);
@@ -121,8 +130,9 @@ void Attend(const AttentionBlock<In, Out>& block, const AttentionTiles& tiles, f
                        HeadRows<In>{block.v.data + first * block.v.stride, block.v.stride}, count,
                        scratch);
     for (int64_t i = 0; i < groups; ++i) {
-      const int64_t row = i * block.queries / groups, end = (i + 1) * block.queries / groups;
-      AttendRows<Products>(block, tiles, scratch, row, end - row, first, count);
+      const int64_t row = i * units / groups * kUnit;
+      const int64_t end = std::min((i + 1) * units / groups * kUnit, block.queries);
+      AttendRows(products, block, tiles, scratch, row, end - row, first, count);
     }
   }
   StoreRows<Products::kNative>(block, tiles, scratch);
@@ -130,12 +140,19 @@ void Attend(const AttentionBlock<In, Out>& block, const AttentionTiles& tiles, f
 
 template <typename In, typename Out>
 void AttendWide(const AttentionBlock<In, Out>& block, const AttentionTiles& tiles, float* memory) {
-  Attend<WideProducts>(block, tiles, memory);
+  Attend(WideProducts{}, block, tiles, memory);
 }
 template <typename Out>
 void AttendPairs(const AttentionBlock<bf16, Out>& block, const AttentionTiles& tiles,
                  float* memory) {
-  Attend<PairProducts>(block, tiles, memory);
+  Attend(PairProducts{}, block, tiles, memory);
+}
+template <typename Out>
+void AttendByTiles(const AmxPanels& panels, const AttentionBlock<bf16, Out>& block,
+                   const AttentionTiles& tiles, float* memory) {
+  panels.begin();
+  Attend(TileProducts{{}, panels}, block, tiles, memory);
+  panels.end();
 }
 
 }  // namespace hone::kernels::HWY_NAMESPACE
@@ -192,10 +209,13 @@ size_t attention_workspace(int64_t sequences, int64_t head_size, int threads) {
   return static_cast<size_t>(aligned((sequences + 1) * 8) + threads * scratch);
 }
 
-template <typename In, typename Out>
-void attention(const AttentionShape& shape, HeadRows<In> q, HeadRows<In> k, HeadRows<In> v,
-               const RelativePositions& relative, Out* out, float* log_sums, void* workspace,
-               ThreadPool& pool, const Dropout& dropout) {
+namespace {
+
+/// attend(block, tiles, memory) does one head of some queries of one sequence.
+template <typename In, typename Out, class Attend>
+void attention_by(const Attend& attend, const AttentionShape& shape, HeadRows<In> q, HeadRows<In> k,
+                  HeadRows<In> v, const RelativePositions& relative, Out* out, float* log_sums,
+                  void* workspace, ThreadPool& pool, const Dropout& dropout) {
   const AttentionTiles tiles(shape.head_size);
   int64_t* first_task = static_cast<int64_t*>(workspace);
   first_task[0] = 0;
@@ -205,7 +225,6 @@ void attention(const AttentionShape& shape, HeadRows<In> q, HeadRows<In> k, Head
   char* scratch = static_cast<char*>(workspace) + aligned((shape.sequences + 1) * 8);
   const int64_t scratch_size = aligned(tiles.floats() * 4);
   const int64_t width = shape.heads * shape.head_size;
-  const auto attend = choose_attend<In, Out>(shape);
 
   pool.run(first_task[shape.sequences], [&](int64_t task, int worker) {
     const int64_t* past = std::upper_bound(first_task, first_task + shape.sequences + 1, task);
@@ -240,6 +259,38 @@ void attention(const AttentionShape& shape, HeadRows<In> q, HeadRows<In> k, Head
   });
 }
 
+}  // namespace
+
+template <typename Out>
+void attention_with(const AmxPanels& panels, const AttentionShape& shape, HeadRows<bf16> q,
+                    HeadRows<bf16> k, HeadRows<bf16> v, const RelativePositions& relative, Out* out,
+                    float* log_sums, void* workspace, ThreadPool& pool, const Dropout& dropout) {
+  const auto attend = HONE_TARGET_FUNCTION(AttendByTiles<Out>);
+  attention_by([&](const AttentionBlock<bf16, Out>& block, const AttentionTiles& tiles,
+                   float* memory) { attend(panels, block, tiles, memory); },
+               shape, q, k, v, relative, out, log_sums, workspace, pool, dropout);
+}
+
+template <typename In, typename Out>
+void attention(const AttentionShape& shape, HeadRows<In> q, HeadRows<In> k, HeadRows<In> v,
+               const RelativePositions& relative, Out* out, float* log_sums, void* workspace,
+               ThreadPool& pool, const Dropout& dropout) {
+  if constexpr (std::is_same_v<In, bf16>) {
+    if (chosen_isa() == Isa::amx && fits_amx(shape.head_size)) {
+      return attention_with(*amx_panels(), shape, q, k, v, relative, out, log_sums, workspace, pool,
+                            dropout);
+    }
+  }
+  attention_by(*choose_attend<In, Out>(shape), shape, q, k, v, relative, out, log_sums, workspace,
+               pool, dropout);
+}
+
+template void attention_with(const AmxPanels&, const AttentionShape&, HeadRows<bf16>,
+                             HeadRows<bf16>, HeadRows<bf16>, const RelativePositions&, bf16*,
+                             float*, void*, ThreadPool&, const Dropout&);
+template void attention_with(const AmxPanels&, const AttentionShape&, HeadRows<bf16>,
+                             HeadRows<bf16>, HeadRows<bf16>, const RelativePositions&, float*,
+                             float*, void*, ThreadPool&, const Dropout&);
 template void attention(const AttentionShape&, HeadRows<float>, HeadRows<float>, HeadRows<float>,
                         const RelativePositions&, float*, float*, void*, ThreadPool&,
                         const Dropout&);

@@ -49,7 +49,8 @@ size_t attention_workspace(int64_t sequences, int64_t head_size, int threads);
 /// sequence without keys give zeros (and -inf). out overlaps no input.
 /// Dropout falls on the probabilities, behind the softmax: its rows are the query rows, and keys
 /// are numbered in their sequence (attention_dropout.h). Sums are fp32. So are products, but for
-/// bf16 under Isa::avx512_bf16 with an even head size, where the weights are rounded to bf16. A
+/// bf16 under Isa::avx512_bf16 with an even head size, or by AMX with one that is a multiple of 32,
+/// where the weights are rounded to bf16. A
 /// sequence's bits depend on its own rows alone: on neither the batch, the thread count, nor which
 /// of its queries are asked for.
 ///

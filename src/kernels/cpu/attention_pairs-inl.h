@@ -7,6 +7,7 @@
 #endif
 
 #include "kernels/cpu/attention-inl.h"
+#include "kernels/cpu/attention_amx.h"
 #include "kernels/cpu/attention_pairs.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -27,6 +28,9 @@ HWY_INLINE hn::Vec<U32> LoadPairs(const bf16* first, const bf16* second, int64_t
 struct PairProducts {
   using Weight = bf16;
   static constexpr int64_t kTogether = 2;
+  static constexpr int64_t kTerms = 2;
+  static constexpr int64_t kRows = HWY_NAMESPACE::kRows;
+  static constexpr int64_t kRowUnit = 1;
   static constexpr bool kNative = true;
 
   /// A pair lies in memory as one float: keys are transposed as floats of half the depth.
@@ -47,13 +51,19 @@ struct PairProducts {
 
   static void PackValues(const bf16* values, int64_t stride, int64_t count, int64_t depth,
                          float* out) {
+    PackPairs(values, stride, count, count, depth, out);
+  }
+
+  /// With zeros up to `filled` values.
+  static void PackPairs(const bf16* values, int64_t stride, int64_t count, int64_t filled,
+                        int64_t depth, float* out) {
     const int64_t lanes = kLanes;
     for (int64_t column = 0; column < depth; column += kPanel) {
-      for (int64_t j = 0; j < count; j += 2) {
+      for (int64_t j = 0; j < filled; j += 2) {
         for (int64_t half = column; half < column + kPanel; half += lanes, out += lanes) {
           const bf16* first = values + j * stride + half;
           const auto pairs =
-              half < depth
+              half < depth && j < count
                   ? LoadPairs(first, j + 1 < count ? first + stride : nullptr, depth - half)
                   : hn::Zero(U32());
           hn::StoreU(hn::BitCast(kF32, pairs), kF32, out);
@@ -72,6 +82,25 @@ struct PairProducts {
   static PanelProduct* Product(int64_t rows, int64_t columns, bool add) {
     return bf16_pair_product(rows, columns, add);
   }
+};
+
+/// The same by AMX's tiles, which take whole units of rows and of terms; fits_amx(head size), and
+/// two vectors are a panel of AMX's.
+struct TileProducts : PairProducts {
+  static constexpr int64_t kTerms = AmxPanels::kTerms;
+  static constexpr int64_t kRows = AttentionTiles::kTileRows;
+  static constexpr int64_t kRowUnit = AmxPanels::kUnit;
+
+  static void PackValues(const bf16* values, int64_t stride, int64_t count, int64_t depth,
+                         float* out) {
+    PackPairs(values, stride, count, hwy::RoundUpTo(count, kTerms), depth, out);
+  }
+
+  PanelProduct* Product(int64_t rows, int64_t, bool add) const {
+    return panels.products[rows > kRowUnit][add];
+  }
+
+  const AmxPanels& panels;
 };
 
 }  // namespace hone::kernels::HWY_NAMESPACE

@@ -14,8 +14,9 @@ struct AttentionTiles {
   static constexpr int64_t kQueries = 128;
   /// Columns of a packed panel, at most: two of the widest vectors.
   static constexpr int64_t kPanel = 32;
-  /// Rows of queries that are multiplied at once, at most.
+  /// Rows of queries that are multiplied at once, at most: in registers, and by AMX's tiles.
   static constexpr int64_t kRows = 12;
+  static constexpr int64_t kTileRows = 32;
 
   explicit AttentionTiles(int64_t head_size)
       : depth(head_size),
@@ -30,7 +31,7 @@ struct AttentionTiles {
 
   int64_t floats() const {
     return keys * depth + keys * padded_depth + kQueries * (depth + padded_depth + 2) +
-           kRows * keys;
+           kTileRows * keys;
   }
 };
 
@@ -47,7 +48,7 @@ struct AttentionScratch {
         queries(values + tiles.keys * tiles.padded_depth),
         sums(queries + AttentionTiles::kQueries * tiles.depth),
         scores(sums + AttentionTiles::kQueries * tiles.padded_depth),
-        largest(scores + AttentionTiles::kRows * tiles.keys),
+        largest(scores + AttentionTiles::kTileRows * tiles.keys),
         totals(largest + AttentionTiles::kQueries) {}
 
   float* keys;     ///< transposed: panels of [depth, panel]

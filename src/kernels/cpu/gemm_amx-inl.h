@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/cpu/attention_amx.h"
 #include "kernels/cpu/gemm_kernel.h"
 
 /// The micro-kernels of AMX, bf16 and int8, over any engine that has its eight tiles: the
@@ -16,20 +17,20 @@ constexpr int64_t kPanel = 32;
 constexpr int64_t kGroups = 16;  // of k, in a tile
 constexpr int64_t kGroup = 4;    // bytes
 constexpr int64_t kRowBytes = kGroups * kGroup;
-constexpr int64_t kStride = kPanel * kGroup;  // between rows of sums, and of groups in a panel
+constexpr int64_t kStride = kPanel * kGroup;  // between groups in a panel, and rows of sums
 
 /// Engine: its Element is that of A; load<tile>(from, stride), store<tile>(to, stride),
 /// zero<tile>(), and dot<sums, a, b>(): sums += a * b. Tiles 0 to 3 hold sums, 4 and 5 rows of A, 6
 /// and 7 columns.
 template <typename Engine, bool two_units>
 void multiply_units(const char* a, int64_t stride, const char* b, int64_t bytes, bool add,
-                    char* sums, GemmFetch fetch) {
-  char* lower = sums + kUnit * kStride;
+                    char* sums, int64_t sums_stride, GemmFetch fetch) {
+  char* lower = sums + kUnit * sums_stride;
   if (add) {
-    Engine::template load<0>(sums, kStride);
-    Engine::template load<1>(sums + kRowBytes, kStride);
-    if (two_units) Engine::template load<2>(lower, kStride);
-    if (two_units) Engine::template load<3>(lower + kRowBytes, kStride);
+    Engine::template load<0>(sums, sums_stride);
+    Engine::template load<1>(sums + kRowBytes, sums_stride);
+    if (two_units) Engine::template load<2>(lower, sums_stride);
+    if (two_units) Engine::template load<3>(lower + kRowBytes, sums_stride);
   } else {
     Engine::template zero<0>();
     Engine::template zero<1>();
@@ -47,16 +48,16 @@ void multiply_units(const char* a, int64_t stride, const char* b, int64_t bytes,
       Engine::template dot<2, 5, 6>();
       Engine::template dot<3, 5, 7>();
     }
-    for (int64_t line = 0; line < kGroups; ++line, fetch.next += fetch.stride) {
+    for (int64_t line = 0; fetch.stride && line < kGroups; ++line, fetch.next += fetch.stride) {
       __builtin_prefetch(fetch.next, 0, 2);
     }
     a += kRowBytes;
     b += kGroups * kStride;
   }
-  Engine::template store<0>(sums, kStride);
-  Engine::template store<1>(sums + kRowBytes, kStride);
-  if (two_units) Engine::template store<2>(lower, kStride);
-  if (two_units) Engine::template store<3>(lower + kRowBytes, kStride);
+  Engine::template store<0>(sums, sums_stride);
+  Engine::template store<1>(sums + kRowBytes, sums_stride);
+  if (two_units) Engine::template store<2>(lower, sums_stride);
+  if (two_units) Engine::template store<3>(lower + kRowBytes, sums_stride);
 }
 
 template <typename Engine>
@@ -67,9 +68,9 @@ void multiply(int64_t rows, const void* a, int64_t lda, const void* b, int64_t k
   const auto* panel = static_cast<const char*>(b);
   auto* out = static_cast<char*>(sums);
   if (rows > kUnit) {
-    multiply_units<Engine, true>(from, lda * kSize, panel, k * kSize, add, out, fetch);
+    multiply_units<Engine, true>(from, lda * kSize, panel, k * kSize, add, out, kStride, fetch);
   } else {
-    multiply_units<Engine, false>(from, lda * kSize, panel, k * kSize, add, out, fetch);
+    multiply_units<Engine, false>(from, lda * kSize, panel, k * kSize, add, out, kStride, fetch);
   }
 }
 
@@ -96,6 +97,23 @@ constexpr GemmKernel kKernel = {
     .a_size = sizeof(typename Engine::Element),
     .copy_row = &copy_row<typename Engine::Element>,
     .multiply = &multiply<Engine>,
+    .begin = &Engine::configure,
+    .end = &Engine::release,
+};
+
+template <typename Engine, bool two_units, bool add>
+void multiply_panel(const float* a, int64_t a_stride, const float* panel, int64_t steps, float* c,
+                    int64_t c_stride) {
+  const auto* b = reinterpret_cast<const char*>(panel);
+  multiply_units<Engine, two_units>(reinterpret_cast<const char*>(a), a_stride * kGroup, b,
+                                    steps * kGroup, add, reinterpret_cast<char*>(c),
+                                    c_stride * kGroup, {b, 0});
+}
+
+template <typename Engine>
+constexpr AmxPanels kPanels = {
+    .products = {{&multiply_panel<Engine, false, false>, &multiply_panel<Engine, false, true>},
+                 {&multiply_panel<Engine, true, false>, &multiply_panel<Engine, true, true>}},
     .begin = &Engine::configure,
     .end = &Engine::release,
 };

@@ -59,11 +59,13 @@ struct ByteTiles : Tiles {
 
 const GemmKernel* gemm_amx_kernel() { return &amx::kKernel<Tiles>; }
 const GemmKernel* gemm_amx_int8_kernel() { return &amx::kKernel<ByteTiles>; }
+const AmxPanels* amx_panels() { return &amx::kPanels<Tiles>; }
 
 }  // namespace hone::kernels
 #else
 namespace hone::kernels {
 const GemmKernel* gemm_amx_kernel() { return nullptr; }
 const GemmKernel* gemm_amx_int8_kernel() { return nullptr; }
+const AmxPanels* amx_panels() { return nullptr; }
 }  // namespace hone::kernels
 #endif

@@ -3,6 +3,8 @@
 #include <numeric>
 
 #include "device/memory.h"
+#include "kernels/cpu/gemm_amx-inl.h"
+#include "kernels/cpu/gemm_emulated_tiles.h"
 #include "kernels/cpu/kernel_test.h"
 
 namespace hone::kernels {
@@ -60,6 +62,28 @@ struct Result {
   std::vector<float> log_sums;
 };
 
+/// What bf16 is multiplied by: null where that is for attention() to choose.
+const AmxPanels* panels = nullptr;
+
+/// Runs `body` on each instruction set, and then by emulated tiles.
+template <typename In, typename Body>
+void for_each_way(int64_t head_size, const Body& body) {
+  for_each_isa(body);
+  if (!std::is_same_v<In, bf16> || !fits_amx(head_size) || !cpu_info().avx512_bf16) return;
+  SCOPED_TRACE("emulated tiles");
+  const ScopedIsa scope(Isa::avx512_bf16);
+  panels = &amx::kPanels<EmulatedTiles>;
+  body();
+  panels = nullptr;
+}
+
+/// Whether weights are rounded to bf16.
+template <typename In>
+bool narrow_weights(int64_t head_size) {
+  if (!std::is_same_v<In, bf16>) return false;
+  return chosen_isa() == Isa::amx ? fits_amx(head_size) : chosen_isa() == Isa::avx512_bf16;
+}
+
 template <typename Out, typename In>
 Result<Out> run(const Inputs<In>& in, ThreadPool& pool, const RelativePositions& relative = {}) {
   Result<Out> result{std::vector<Out>(in.q_rows() * in.heads * in.depth),
@@ -67,6 +91,13 @@ Result<Out> run(const Inputs<In>& in, ThreadPool& pool, const RelativePositions&
   const AttentionShape shape = in.shape();
   Buffer workspace(attention_workspace(shape.sequences, shape.head_size, pool.size()));
   std::memset(workspace.data(), 0xff, workspace.size());  // NaN: nothing unwritten may be read
+  if constexpr (std::is_same_v<In, bf16>) {
+    if (panels) {
+      attention_with(*panels, shape, in.queries(), in.keys(), in.values(), relative,
+                     result.out.data(), result.log_sums.data(), workspace.data(), pool);
+      return result;
+    }
+  }
   attention(shape, in.queries(), in.keys(), in.values(), relative, result.out.data(),
             result.log_sums.data(), workspace.data(), pool);
   return result;
@@ -133,10 +164,11 @@ Expected reference(const Inputs<T>& in, const RelativePositions& relative = {}) 
   return expected;
 }
 
-/// `fp32` is the error of the arithmetic in fp32; under avx512_bf16 the weights are bf16 too.
+/// `fp32` is the error of the arithmetic in fp32.
 template <typename In, typename Out>
-void expect_outputs(const std::vector<Out>& out, const Expected& expected, double fp32) {
-  const bool bf16_weights = std::is_same_v<In, bf16> && chosen_isa() == Isa::avx512_bf16;
+void expect_outputs(const std::vector<Out>& out, const Expected& expected, double fp32,
+                    int64_t head_size) {
+  const bool bf16_weights = narrow_weights<In>(head_size);
   ASSERT_EQ(out.size(), expected.out.size());
   for (size_t i = 0; i < out.size(); ++i) {
     const double weights = bf16_weights ? expected.magnitude[i] / 256 : 0.0;
@@ -152,8 +184,9 @@ void check(const Case& c) {
   // A score's error grows with the scores; it moves the weights by as much, relatively.
   const double score_error = 4e-7 * c.spread * c.spread * std::sqrt(double(c.head_size));
   ThreadPool pool(2);
-  for_each_isa([&] {
-    (expect_outputs<In>(run<Outs>(in, pool).out, expected, c.spread * (2e-6 + 4 * score_error)),
+  for_each_way<In>(c.head_size, [&] {
+    (expect_outputs<In>(run<Outs>(in, pool).out, expected, c.spread * (2e-6 + 4 * score_error),
+                        c.head_size),
      ...);
     const std::vector<float> log_sums = run<float>(in, pool).log_sums;
     for (size_t i = 0; i < log_sums.size(); ++i) {
@@ -211,8 +244,9 @@ TEST(Attention, RelativePositions) {
       const RelativePositions relative{table.data(), 160, with_keys, nullptr};
       const Expected expected = reference(in, relative);
       ThreadPool pool(2);
-      for_each_isa(
-          [&] { expect_outputs<float>(run<float>(in, pool, relative).out, expected, 2e-5); });
+      for_each_isa([&] {
+        expect_outputs<float>(run<float>(in, pool, relative).out, expected, 2e-5, depth);
+      });
     }
   }
 }
@@ -224,7 +258,8 @@ TEST(Attention, RelativePositionsOfChosenQueries) {
   const RelativePositions relative{table.data(), 300, true, positions.data()};
   const Expected expected = reference(in, relative);
   ThreadPool pool(1);
-  for_each_isa([&] { expect_outputs<bf16>(run<float>(in, pool, relative).out, expected, 2e-5); });
+  for_each_way<bf16>(
+      32, [&] { expect_outputs<bf16>(run<float>(in, pool, relative).out, expected, 2e-5, 32); });
 }
 
 /// Sequence `s` of `in` by itself, of its queries only those from `first` on.
@@ -245,7 +280,7 @@ template <typename T>
 void check_batch_invariance() {
   const Inputs<T> in(Case{{7, 128, 1, 300, 13, 64, 25}, 3, 64});
   const int64_t width = in.heads * in.depth;
-  for_each_isa([&] {
+  for_each_way<T>(in.depth, [&] {
     ThreadPool one_thread(1);
     const Result<T> together = run<T>(in, one_thread);
     for (const int threads : {2, 3}) {
@@ -270,13 +305,13 @@ TEST(Attention, BatchInvarianceBf16) { check_batch_invariance<bf16>(); }
 
 template <typename T>
 void check_nan(T nan) {
-  Inputs<T> in(Case{{5, 20}, 2, 16});
+  Inputs<T> in(Case{{5, 20}, 2, 32});
   in.kv[0] = nan;  // a key of the first sequence's first head
   ThreadPool pool(1);
-  for_each_isa([&] {
+  for_each_way<T>(32, [&] {
     const Result<T> result = run<T>(in, pool);
     for (size_t i = 0; i < result.out.size(); ++i) {
-      const bool first_head_of_first = i / 32 < 5 && i % 32 < 16;
+      const bool first_head_of_first = i / 64 < 5 && i % 64 < 32;
       ASSERT_EQ(std::isnan(to_float(result.out[i])), first_head_of_first) << "at " << i;
     }
   });
