@@ -8,7 +8,7 @@ namespace hone::kernels {
 /// Products of pairs of bf16, as bf16_pair_product() has them, of 16 or 32 whole rows by the 32
 /// columns of a panel; steps are a multiple of 16.
 struct AmxPanels {
-  static constexpr int64_t kUnit = 16;  ///< of rows
+  static constexpr int64_t kUnit = 16;   ///< of rows
   static constexpr int64_t kTerms = 32;  ///< of a sum: a multiple of this
 
   PanelProduct* products[2][2];  ///< [two units of rows][add]
