@@ -64,8 +64,7 @@ size_t take_entry() {
 
 }  // namespace
 
-MappedWindow::MappedWindow(const InputFile& file, uint64_t offset, size_t bytes, bool cached)
-    : bytes_(bytes) {
+MappedWindow::MappedWindow(const InputFile& file, uint64_t offset, size_t bytes) : bytes_(bytes) {
   install_handler();
   const size_t entry = take_entry();
   // Not populated at once: pages that come as they are read are in the cache then, and several
@@ -78,7 +77,6 @@ MappedWindow::MappedWindow(const InputFile& file, uint64_t offset, size_t bytes,
     fail(ErrorKind::io, "{}: cannot map {} bytes at byte {}: {}", file.path(), bytes, offset,
          std::strerror(reason));
   }
-  if (cached) madvise(data, bytes, MADV_RANDOM);
   data_ = data;
   entry_ = entry;
   const auto begin = reinterpret_cast<uintptr_t>(data);
@@ -102,6 +100,10 @@ MappedWindow& MappedWindow::operator=(MappedWindow&& other) noexcept {
   std::swap(bytes_, other.bytes_);
   std::swap(entry_, other.entry_);
   return *this;
+}
+
+void MappedWindow::foresee(bool on) const {
+  madvise(data_, bytes_, on ? MADV_NORMAL : MADV_RANDOM);
 }
 
 bool MappedWindow::lost() const { return data_ && entries[entry_].lost.load(); }

@@ -14,13 +14,15 @@ class MappedWindow {
  public:
   MappedWindow() = default;
   /// `offset` is a multiple of 4096; [offset, offset + bytes) lies in the file.
-  /// `cached`: the pages are in the cache, and none around one that is read need be fetched.
-  MappedWindow(const InputFile& file, uint64_t offset, size_t bytes, bool cached = false);
+  MappedWindow(const InputFile& file, uint64_t offset, size_t bytes);
   ~MappedWindow();
   MappedWindow(MappedWindow&& other) noexcept;
   MappedWindow& operator=(MappedWindow&& other) noexcept;
 
   const void* data() const { return data_; }
+  /// Whether the system fetches pages around one that is read and not there, as it does at first:
+  /// not needed where all are in the cache.
+  void foresee(bool on) const;
   /// Whether some of what was read here never came from the file.
   bool lost() const;
 

@@ -3,7 +3,9 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "base/file.h"
@@ -11,40 +13,44 @@
 namespace hone {
 
 /// Brings parts of a file into the page cache before they are read, in a thread of its own. It
-/// changes nothing but the time that reading takes; what fails here fails there again.
+/// changes nothing but the time that reading takes: what fails here is only not brought.
 class ReadAhead {
  public:
   /// `file` must outlive this.
-  explicit ReadAhead(const InputFile& file) : file_(file) {}
+  explicit ReadAhead(const InputFile& file);
   /// What has not been brought by now is given up.
   ~ReadAhead();
   ReadAhead(const ReadAhead&) = delete;
   ReadAhead& operator=(const ReadAhead&) = delete;
 
   /// Returns at once, with the part's number, from 1 on: they come in the order that they were
-  /// asked for.
+  /// asked for. 0 where nothing can be brought.
   uint64_t want(uint64_t offset, uint64_t bytes);
-  /// Until that part is there, or cannot be brought: a reader that comes before would take the
-  /// work over, page by page.
-  void wait(uint64_t number);
+  /// Until that part has come, whole (true) or not; once a part. A reader that does not wait takes
+  /// the work over, page by page.
+  bool wait(uint64_t number);
 
  private:
+  class Drain;
   struct Part {
     uint64_t offset, bytes;
   };
+  bool start();
   void work();
   bool next(Part& part);
-  void finish();
+  void finish(bool whole);
   bool stopped();
 
   const InputFile& file_;
+  std::unique_ptr<Drain> drain_;  ///< and the thread: from the first want() on
   std::mutex mutex_;
   std::condition_variable asked_, done_;
   std::deque<Part> parts_;
   uint64_t wanted_ = 0;
   uint64_t finished_ = 0;
+  std::set<uint64_t> missed_;  ///< numbers of parts that did not come whole
   bool stop_ = false;
-  std::thread thread_;  ///< from the first want() on
+  std::thread thread_;
 };
 
 }  // namespace hone

@@ -34,7 +34,7 @@ OrderedJson build_facts() {
   std::vector<std::string> dtypes = {"fp32", "bf16", "int8"};
   if (!cuda_info().plugin.empty()) {
     backends.emplace_back("cuda");
-    dtypes.emplace_back("fp8");
+    dtypes.insert(dtypes.end(), {"fp16", "fp8"});
   }
   return {{"compiler", compiler},
           {"optimized", optimized},

@@ -28,14 +28,16 @@ RowTable::RowTable(const nn::Parameter& parameter, size_t bytes, WeightSource& s
 RowTable::~RowTable() { munmap(data_, bytes_); }
 
 void RowTable::want(std::span<const int32_t> rows) {
+  std::vector<int32_t> missing;
   for (const int32_t row : rows) {
-    if (!there_[static_cast<size_t>(row)]) source_.announce_row(parameter_, row);
+    if (!there_[static_cast<size_t>(row)]) missing.push_back(row);
   }
-  for (const int32_t row : rows) {
-    const auto at = static_cast<size_t>(row);
-    if (there_[at]) continue;
+  std::sort(missing.begin(), missing.end());
+  missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
+  for (const int32_t row : missing) source_.announce_row(parameter_, row);
+  for (const int32_t row : missing) {
     source_.row(parameter_, row, data_);
-    there_[at] = true;
+    there_[static_cast<size_t>(row)] = true;
     ++count_;
   }
 }

@@ -67,10 +67,12 @@ Session::Session(const std::string& model, const SessionOptions& options)
       batch_(folder_.config),
       batch_tokens_(kBatchTokens) {
   if (options.kept) folder_.config.quantization.kept = *options.kept;
-  open_weights(options);  // before the tokenizer, so that what is streamed comes meanwhile
+  const bool streams = options.memory_budget > 0;
+  if (streams) open_weights(options);  // they come while the tokenizer is made
   tokenizer_ = text::Tokenizer::load(folder_.path, folder_.config.model_type);
   max_length_ = length_limit(options, folder_, *tokenizer_);
   check_vocabulary(folder_, *tokenizer_);
+  if (!streams) open_weights(options);
   open_exits(options);
   if (streamed_) {
     fit_to(options);

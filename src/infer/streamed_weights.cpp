@@ -13,8 +13,8 @@ constexpr uint64_t kPage = 4096;
 // Bytes of matrices that are brought into the page cache while one is computed with. (With 16 MB
 // one text waited for 13 ms of 160, on storage of 5 GB/s.)
 constexpr uint64_t kAhead = 32 << 20;
-// A matrix that came slower than this was not in the page cache: only then is asking worth its
-// cost (0.1 ms each).
+// A matrix that came slower than this was not in the page cache: only then is asking for the next
+// ones worth its cost.
 constexpr double kWarmBytesPerSecond = 4e9;
 
 }  // namespace
@@ -106,6 +106,7 @@ void StreamedWeights::begin(const models::Batch& batch) {
     own.trim(rows.size(), own.bytes_for(static_cast<size_t>(tokens_)));
     own.want(rows);
   };
+  position_ = 0;
   announced_ = 0;
   want(embeddings_.word, batch.ids());
   want(embeddings_.position, batch.positions());
@@ -119,14 +120,15 @@ void StreamedWeights::acquire(int32_t slot) {
   HeldMatrix& held = held_[slot] = source_->matrix(parameter(slot), pool_);
   pointers_[at] = held.data();
   cold_ |= watch.seconds() * kWarmBytesPerSecond > static_cast<double>(matrix_bytes(slot));
-  if (!cold_) return;
-  const auto place = std::find(order_.begin(), order_.end(), slot) - order_.begin();
-  announce(static_cast<size_t>(place) + 1);
+  const auto place =
+      std::find(order_.begin() + static_cast<ptrdiff_t>(position_), order_.end(), slot);
+  if (place != order_.end()) position_ = static_cast<size_t>(place - order_.begin()) + 1;
+  if (cold_) announce();
 }
 
-void StreamedWeights::announce(size_t first) {
+void StreamedWeights::announce() {
   uint64_t bytes = 0;
-  for (size_t i = first; i < order_.size(); ++i) {
+  for (size_t i = position_; i < order_.size(); ++i) {
     bytes += matrix_bytes(order_[i]);
     if (bytes > kAhead) break;
     if (i < announced_) continue;

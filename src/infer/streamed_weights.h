@@ -45,7 +45,7 @@ class StreamedWeights {
   void release(int32_t slot);
   /// Behind the last step: error where what was read may not be what was written.
   void finish() {
-    source_->check();
+    source_->finish();
     cold_ = false;
   }
 
@@ -58,7 +58,7 @@ class StreamedWeights {
   }
   bool is_embedding(int32_t slot) const;
   /// Those that follow, as far as they are not there and have not been asked for in this pass.
-  void announce(size_t first);
+  void announce();
 
   const nn::Parameters& parameters_;
   const ops::EmbeddingWeights embeddings_;
@@ -70,6 +70,7 @@ class StreamedWeights {
   int64_t tokens_ = 0;  ///< that rows are kept for
   std::vector<int32_t> order_;
   bool cold_ = true;        ///< whether a matrix of this pass may not be in the page cache
+  size_t position_ = 0;     ///< in the order, behind the matrix that came last in this pass
   size_t announced_ = 0;    ///< of the order, in this pass
   std::vector<bool> kept_;  ///< by slot: stays once it is there
   size_t resident_ = 0;

@@ -25,7 +25,7 @@ class PackedSource : public WeightSource {
   void announce_row(const nn::Parameter& parameter, int64_t row) override {
     file_->will_need_row(parameter, row);
   }
-  void check() const override { file_->check_unchanged(); }
+  void finish() override { file_->finish(); }
   size_t scratch_bytes() const override { return 0; }
   const std::string& path() const override { return file_->path(); }
 
@@ -70,7 +70,7 @@ class CheckpointSource : public WeightSource {
   }
   void announce(const nn::Parameter&) override {}
   void announce_row(const nn::Parameter&, int64_t) override {}
-  void check() const override {
+  void finish() override {
     const std::string changed = weights_->changed();
     if (changed.empty()) return;
     fail(ErrorKind::io, "{}: was written to while it was read", changed);

@@ -31,8 +31,8 @@ class WeightSource {
   /// That this matrix, or this row of a table, is wanted soon.
   virtual void announce(const nn::Parameter& parameter) = 0;
   virtual void announce_row(const nn::Parameter& parameter, int64_t row) = 0;
-  /// Error where something that was read may be of a file that has changed.
-  virtual void check() const = 0;
+  /// Behind a pass: error where something that was read may be of a file that has changed.
+  virtual void finish() = 0;
   /// Memory of its own while it gives a matrix.
   virtual size_t scratch_bytes() const = 0;
   virtual const std::string& path() const = 0;

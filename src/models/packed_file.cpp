@@ -127,13 +127,15 @@ void PackedFile::check_piece(const nn::Parameter& parameter, size_t piece,
 MappedWindow PackedFile::map(const nn::Parameter& parameter, ThreadPool& pool) {
   const PackedSlot& place = slot(parameter);
   const auto asked = asked_.extract(parameter.weight.slot);
-  if (asked) ahead_.wait(asked.mapped());
-  MappedWindow window(file_, place.offset, place.bytes, bool{asked});
+  const bool cached = asked && ahead_.wait(asked.mapped());
+  MappedWindow window(file_, place.offset, place.bytes);
+  if (cached) window.foresee(false);
   const auto* data = static_cast<const std::byte*>(window.data());
   pool.run(static_cast<int64_t>(place.checksums.size()), [&](int64_t piece, int) {
     check_piece(parameter, static_cast<size_t>(piece),
                 data + static_cast<uint64_t>(piece) * kPackedPiece);
   });
+  if (cached) window.foresee(true);
   return window;
 }
 
@@ -170,6 +172,7 @@ void PackedFile::read_row(const nn::Parameter& parameter, int64_t row, void* tab
 }
 
 void PackedFile::will_need(const nn::Parameter& parameter) {
+  if (asked_.contains(parameter.weight.slot)) return;
   const PackedSlot& place = slot(parameter);
   asked_[parameter.weight.slot] = ahead_.want(place.offset, place.bytes);
 }
@@ -179,7 +182,8 @@ void PackedFile::will_need_row(const nn::Parameter& parameter, int64_t row) cons
   file_.will_need(slot(parameter).offset + static_cast<uint64_t>(row) * stride, stride);
 }
 
-void PackedFile::check_unchanged() const {
+void PackedFile::finish() {
+  asked_.clear();
   if (file_.changed()) fail(ErrorKind::io, "{}: was written to while it was read", path());
 }
 

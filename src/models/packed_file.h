@@ -17,8 +17,9 @@
 /// All of a model's weights in one file, in the very layout that the kernels read: what is streamed
 /// under a memory budget. Behind the weights lies an index (JSON), behind that a trailer:
 ///   magic "HONEPACK", offset, size and checksum of the index, 8 bytes each, little-endian.
-/// Matrices start on a page and are checked in pieces of 1 MiB; a row of a table lies beside its
-/// checksum, and its scale where it is of bytes, so that it can be read alone.
+/// Tables come first, then vectors, then matrices, which start on a page and are checked in pieces
+/// of 1 MiB; a row of a table lies beside its checksum, and its scale where it is of bytes, so that
+/// it can be read alone.
 namespace hone::models {
 
 inline constexpr const char* kPackedName = "hone_stream.bin";
@@ -52,8 +53,9 @@ class PackedFile {
   void will_need(const nn::Parameter& parameter);
   /// That this row is read soon.
   void will_need_row(const nn::Parameter& parameter, int64_t row) const;
-  /// Error where the file has been written to since it was opened.
-  void check_unchanged() const;
+  /// Behind a pass: error where the file has been written to since it was opened. What was to be
+  /// mapped soon and was not is no longer expected.
+  void finish();
 
  private:
   const PackedSlot& slot(const nn::Parameter& parameter) const {

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -35,31 +36,57 @@ size_t cached(const InputFile& file, size_t first, size_t count) {
       std::count_if(pages.begin(), pages.end(), [](unsigned char page) { return page & 1; }));
 }
 
-TEST(ReadAhead, BringsWhatIsWantedIntoTheCache) {
-  const InputFile file(write_pages());
+void forget_pages(const InputFile& file) {
   fsync(file.descriptor());
   posix_fadvise(file.descriptor(), 0, 0, POSIX_FADV_DONTNEED);
+}
+
+TEST(ReadAhead, BringsWhatIsWantedIntoTheCache) {
+  const InputFile file(write_pages());
+  forget_pages(file);
   if (cached(file, 0, kPages) > 0) GTEST_SKIP() << "this file system keeps all pages";
   ReadAhead ahead(file);
   const uint64_t first = ahead.want(512 * kPage, 300 * kPage);
   const uint64_t second = ahead.want(1024 * kPage, 1);
   EXPECT_LT(first, second);
-  ahead.wait(second);
+  EXPECT_TRUE(ahead.wait(second));
   EXPECT_EQ(cached(file, 512, 300), 300u);
+  EXPECT_EQ(cached(file, 1024, 1), 1u);
+  EXPECT_TRUE(ahead.wait(first));
+  // Again, though the last part ended there.
+  const uint64_t third = ahead.want(1024 * kPage, 1);
+  EXPECT_TRUE(ahead.wait(third));
+  forget_pages(file);
+  EXPECT_TRUE(ahead.wait(ahead.want(1024 * kPage, 1)));
   EXPECT_EQ(cached(file, 1024, 1), 1u);
 }
 
-TEST(ReadAhead, EndsWhereTheFileDoes) {
+TEST(ReadAhead, SaysWhatDidNotComeWhole) {
   const InputFile file(write_pages());
   ReadAhead ahead(file);
-  ahead.wait(ahead.want((kPages - 1) * kPage, 100 * kPage));
-  ahead.wait(ahead.want(2 * kPages * kPage, kPage));
+  EXPECT_FALSE(ahead.wait(ahead.want((kPages - 1) * kPage, 100 * kPage)));
+  EXPECT_FALSE(ahead.wait(ahead.want(2 * kPages * kPage, kPage)));
+  EXPECT_TRUE(ahead.wait(ahead.want((kPages - 1) * kPage, kPage)));
 }
 
-TEST(ReadAhead, GivesUpWhatIsLeft) {
+TEST(ReadAhead, WithoutDescriptorsBringsNothing) {
   const InputFile file(write_pages());
-  ReadAhead ahead(file);
-  for (int i = 0; i < 100; ++i) ahead.want(0, kPages * kPage);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  // It takes four: with fewer there must be neither a wait nor an error.
+  for (const rlim_t more : {rlim_t{0}, rlim_t{1}, rlim_t{2}, rlim_t{3}}) {
+    const rlimit few{static_cast<rlim_t>(file.descriptor()) + 1 + more, before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+    {
+      ReadAhead ahead(file);
+      for (int i = 0; i < 3; ++i) {
+        const uint64_t number = ahead.want(0, kPages * kPage);
+        EXPECT_EQ(number, 0u) << more;
+        EXPECT_FALSE(ahead.wait(number));
+      }
+    }
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  }
 }
 
 }  // namespace

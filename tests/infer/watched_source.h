@@ -30,7 +30,7 @@ class WatchedSource : public WeightSource {
   void announce_row(const nn::Parameter& parameter, int64_t row) override {
     inner_->announce_row(parameter, row);
   }
-  void check() const override { inner_->check(); }
+  void finish() override { inner_->finish(); }
   size_t scratch_bytes() const override { return inner_->scratch_bytes(); }
   const std::string& path() const override { return inner_->path(); }
 

@@ -50,9 +50,8 @@ size_t attention_workspace(int64_t sequences, int64_t head_size, int threads);
 /// Dropout falls on the probabilities, behind the softmax: its rows are the query rows, and keys
 /// are numbered in their sequence (attention_dropout.h). Sums are fp32. So are products, but for
 /// bf16 under Isa::avx512_bf16 with an even head size, or by AMX with one that is a multiple of 32,
-/// where the weights are rounded to bf16. A
-/// sequence's bits depend on its own rows alone: on neither the batch, the thread count, nor which
-/// of its queries are asked for.
+/// where the weights are rounded to bf16. A sequence's bits depend on its own rows alone: on
+/// neither the batch, the thread count, nor which of its queries are asked for.
 ///
 /// Measured on Zen 4 (fp32 peak 116 GFLOP/s a core) by bench/attention_bench, processor time of one
 /// thread, 12 heads of 64, packing and softmax included: length 128 in 0.57 ms (88 GFLOP/s, 76% of

@@ -82,9 +82,8 @@ void copy_row(const void* from, int64_t k, void* to) {
 /// Four loads of 1 KB feed four products of 16 cycles, which the L2 cache cannot keep up with: a
 /// slice of 768 bytes of k is 24 KB of a panel and stays in the L1 cache while the rows pass.
 /// Fetching the next slice meanwhile takes a tenth off BERT-base int8 at 128 tokens (13.6 to 12.2
-/// ms on two cores of a Sapphire Rapids guest); finishing the last tile between the steps of the
-/// next one, and loading tiles a step ahead, were tried there and gave nothing beyond it. Fetching
-/// ahead where one tile streams a weight takes 5% (10% at best) off 32 tokens.
+/// ms on two cores of a Sapphire Rapids guest), and fetching ahead where one tile streams a weight
+/// 5% off 32 tokens. Finishing a tile between the steps of the next one gives nothing beyond that.
 template <typename Engine>
 constexpr GemmKernel kKernel = {
     .tile_rows = kTileRows,
@@ -101,6 +100,10 @@ constexpr GemmKernel kKernel = {
     .begin = &Engine::configure,
     .end = &Engine::release,
 };
+
+static_assert(AmxPanels::kUnit == kUnit && AmxPanels::kTerms == kRowBytes / sizeof(bf16));
+static_assert(AttentionTiles::kTileRows == kTileRows && AttentionTiles::kPanel == kPanel);
+static_assert(AttentionTiles::kQueries % kUnit == 0);
 
 template <typename Engine, bool two_units, bool add>
 void multiply_panel(const float* a, int64_t a_stride, const float* panel, int64_t steps, float* c,

@@ -5,7 +5,7 @@
 #include "device/memory.h"
 #include "kernels/cpu/gemm_amx-inl.h"
 #include "kernels/cpu/gemm_emulated_tiles.h"
-#include "kernels/cpu/kernel_test.h"
+#include "kernels/cpu/training_test.h"
 
 namespace hone::kernels {
 namespace {
@@ -85,21 +85,27 @@ bool narrow_weights(int64_t head_size) {
 }
 
 template <typename Out, typename In>
-Result<Out> run(const Inputs<In>& in, ThreadPool& pool, const RelativePositions& relative = {}) {
-  Result<Out> result{std::vector<Out>(in.q_rows() * in.heads * in.depth),
-                     std::vector<float>(in.q_rows() * in.heads)};
-  const AttentionShape shape = in.shape();
+void attend(const AttentionShape& shape, HeadRows<In> q, HeadRows<In> k, HeadRows<In> v,
+            const RelativePositions& relative, Out* out, float* log_sums, ThreadPool& pool,
+            const Dropout& dropout = {}) {
   Buffer workspace(attention_workspace(shape.sequences, shape.head_size, pool.size()));
   std::memset(workspace.data(), 0xff, workspace.size());  // NaN: nothing unwritten may be read
   if constexpr (std::is_same_v<In, bf16>) {
     if (panels) {
-      attention_with(*panels, shape, in.queries(), in.keys(), in.values(), relative,
-                     result.out.data(), result.log_sums.data(), workspace.data(), pool);
-      return result;
+      attention_with(*panels, shape, q, k, v, relative, out, log_sums, workspace.data(), pool,
+                     dropout);
+      return;
     }
   }
-  attention(shape, in.queries(), in.keys(), in.values(), relative, result.out.data(),
-            result.log_sums.data(), workspace.data(), pool);
+  attention(shape, q, k, v, relative, out, log_sums, workspace.data(), pool, dropout);
+}
+
+template <typename Out, typename In>
+Result<Out> run(const Inputs<In>& in, ThreadPool& pool, const RelativePositions& relative = {}) {
+  Result<Out> result{std::vector<Out>(in.q_rows() * in.heads * in.depth),
+                     std::vector<float>(in.q_rows() * in.heads)};
+  attend(in.shape(), in.queries(), in.keys(), in.values(), relative, result.out.data(),
+         result.log_sums.data(), pool);
   return result;
 }
 
@@ -209,7 +215,10 @@ const std::vector<Case>& cases() {
       {{63, 64, 65}, 2, 64},
       {{127, 128, 129}, 2, 64},
       {{5, 80, 11}, 2, 80},
+      {{33, 161, 20}, 1, 96},
       {{128, 256, 257}, 1, 128},
+      {{97, 30}, 1, 160},
+      {{70, 1}, 1, 192},
       {{100, 65}, 1, 256},
       {{255, 256, 257}, 1, 33},
       {{512}, 2, 64},
@@ -233,6 +242,10 @@ TEST(Attention, ValuesBf16) {
     SCOPED_TRACE(testing::PrintToString(c.k_lengths) + " d " + std::to_string(c.head_size));
     check<bf16, bf16, float>(c);
   }
+}
+TEST(Attention, BetweenTilesThatAreEmulated) {
+  if (!cpu_info().avx512_bf16) GTEST_SKIP() << "no AVX512-BF16: no test ran by emulated tiles";
+  check<bf16, bf16>({{16, 48, 272}, 2, 64});
 }
 TEST(Attention, LongestSequence) { check<float, float>({{2048}, 1, 64, {130}}); }
 
@@ -324,21 +337,51 @@ TEST(Attention, NanReachesItsOwnQueriesOnly) {
 
 /// Rows of an odd stride: pairs of bf16 are then not aligned as floats.
 TEST(Attention, OddStrides) {
-  const Inputs<bf16> dense(Case{{33, 6}, 1, 20});
-  std::vector<bf16> rows;
-  for (int64_t i = 0; i < 39; ++i) {
-    rows.insert(rows.end(), dense.q.begin() + i * 20, dense.q.begin() + (i + 1) * 20);
-    rows.insert(rows.end(), dense.kv.begin() + i * 40, dense.kv.begin() + (i + 1) * 40);
-    rows.push_back(bf16{0x7fff});
+  for (const int64_t depth : {20, 32}) {
+    const Inputs<bf16> dense(Case{{33, 6}, 1, depth});
+    std::vector<bf16> rows;
+    for (int64_t i = 0; i < 39; ++i) {
+      const auto add = [&](const std::vector<bf16>& from, int64_t count) {
+        rows.insert(rows.end(), from.begin() + i * count, from.begin() + (i + 1) * count);
+      };
+      add(dense.q, depth);
+      add(dense.kv, 2 * depth);
+      rows.push_back(bf16{0x7fff});
+    }
+    const auto from = [&](int64_t column) {
+      return HeadRows<bf16>{rows.data() + column * depth, 3 * depth + 1};
+    };
+    ThreadPool pool(1);
+    for_each_way<bf16>(depth, [&] {
+      std::vector<bf16> out(39 * depth);
+      attend<bf16>(dense.shape(), from(0), from(1), from(2), {}, out.data(), nullptr, pool);
+      EXPECT_TRUE(same_bits(out.data(), run<bf16>(dense, pool).out.data(), out.size()));
+    });
   }
-  ThreadPool pool(1);
-  Buffer workspace(attention_workspace(2, 20, 1));
-  for_each_isa([&] {
-    std::vector<bf16> out(39 * 20);
-    attention(dense.shape(), HeadRows<bf16>{rows.data(), 61}, HeadRows<bf16>{rows.data() + 20, 61},
-              HeadRows<bf16>{rows.data() + 40, 61}, {}, out.data(), nullptr, workspace.data(),
-              pool);
-    EXPECT_TRUE(same_bits(out.data(), run<bf16>(dense, pool).out.data(), 39 * 20));
+}
+
+/// What is dropped counts for nothing, and the rest for more: as of values that are 0 there.
+TEST(Attention, DropoutFallsOnWeights) {
+  const float p = 0.25f;
+  const int64_t depth = 64, length = 70;
+  const Inputs<bf16> in(Case{{length}, 1, depth, {}, 0.01f});  // nearly even weights
+  const DropoutRows with(p, length);
+  std::vector<double> expected(length * depth);
+  for (int64_t row = 0; row < length; ++row) {
+    for (int64_t key = 0; key < length; ++key) {
+      const double weight = attention_factor(with.dropout, row, 0, key) / double(length);
+      for (int64_t i = 0; i < depth; ++i) {
+        expected[row * depth + i] +=
+            weight * to_float(in.values().data[key * in.values().stride + i]);
+      }
+    }
+  }
+  ThreadPool pool(2);
+  for_each_way<bf16>(depth, [&] {
+    std::vector<float> out(length * depth);
+    attend<float>(in.shape(), in.queries(), in.keys(), in.values(), {}, out.data(), nullptr, pool,
+                  with.dropout);
+    expect_close(out, expected, 1e-4);
   });
 }
 
