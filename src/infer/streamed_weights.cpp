@@ -13,9 +13,9 @@ constexpr uint64_t kPage = 4096;
 // Bytes of matrices that are brought into the page cache while one is computed with. (With 16 MB
 // one text waited for 13 ms of 160, on storage of 5 GB/s.)
 constexpr uint64_t kAhead = 32 << 20;
-// A matrix that came slower than this was not in the page cache: only then is asking for the next
-// ones worth its cost.
-constexpr double kWarmBytesPerSecond = 4e9;
+// A matrix that came slower than this was not in the page cache, and the next ones are asked for.
+// Those that are there come at 5 GB/s and more, and asking in vain costs a switch of threads each.
+constexpr double kWarmBytesPerSecond = 1.5e9;
 
 }  // namespace
 
