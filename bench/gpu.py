@@ -3,10 +3,10 @@
 
     bench/gpu.py --peers DIR [--hone build-cuda/hone] [--output DIR]
 
-RoBERTa-base, bf16, dropout 0.1 in training, batches of the same lengths for all. DIR holds gpu_expert.py (the
-strongest PyTorch: packed, compiled, one CUDA graph a step), gpu_users.py (what people run: padded,
-torch.compile) and sst2_lengths.json; both print a JSON line a case. hone runs before, between and
-behind them; its figure is the median. Exit code 1 where a bar is missed.
+RoBERTa-base, bf16, dropout 0.1 in training, batches of the same lengths for all. DIR holds
+gpu_expert.py (the strongest PyTorch: packed, compiled, one CUDA graph a step), gpu_users.py (what
+people run: padded, torch.compile) and sst2_lengths.json; both print a JSON line a case. hone runs
+before, between and behind them; its figure is the median. Exit code 1 where a bar is missed.
 """
 import argparse
 import json
@@ -199,8 +199,8 @@ def main():
         rows.append(row)
     number = lambda x, digits=2: "–" if x is None else f"{x:.{digits}f}"
     lines = ["# hone and PyTorch on a GPU", "",
-             "RoBERTa-base, bf16, batches of the same lengths; `bench/gpu.py` says how. Medians; times of hone "
-             "before, between and behind the peers'.", "", *[f"    {f}" for f in facts], "",
+             "RoBERTa-base, bf16, batches of the same lengths; `bench/gpu.py` says how. Medians; "
+             "times of hone before, between and behind the peers'.", "", *[f"    {f}" for f in facts], "",
              "| case | hone ms | strongest PyTorch ms | times as fast | at least | users' "
              "torch.compile ms | times as fast | at least | products and AdamW alone ms | share |",
              "|---|---|---|---|---|---|---|---|---|---|"]

@@ -14,7 +14,8 @@ namespace {
 
 constexpr uint64_t kStep = 1 << 20;
 
-ssize_t splice_all(int from, off64_t* offset, int to, size_t bytes) {
+/// Again where a signal came between.
+ssize_t splice_some(int from, off64_t* offset, int to, size_t bytes) {
   ssize_t went;
   do {
     went = ::splice(from, offset, to, nullptr, bytes, 0);
@@ -51,9 +52,9 @@ class ReadAhead::Drain {
   uint64_t take(uint64_t offset, uint64_t bytes) {
     if (!works_) return 0;
     auto from = static_cast<off64_t>(offset);
-    const ssize_t came = splice_all(file_, &from, pipe_[1], std::min(bytes, kStep));
+    const ssize_t came = splice_some(file_, &from, pipe_[1], std::min(bytes, kStep));
     for (ssize_t left = came; left > 0;) {
-      const ssize_t went = splice_all(pipe_[0], nullptr, nowhere_, static_cast<size_t>(left));
+      const ssize_t went = splice_some(pipe_[0], nullptr, nowhere_, static_cast<size_t>(left));
       works_ = went > 0;  // else the pipe stays full, and the next to write to it would wait
       if (!works_) return 0;
       left -= went;

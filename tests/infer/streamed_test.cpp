@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "infer/memory_budget.h"
 #include "infer/nine_sequences.h"
 #include "infer/session.h"
@@ -167,6 +169,24 @@ std::string bytes_of(const std::string& path) {
 
 void write_bytes(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
+}
+
+/// The order that reading from cold storage is fast by.
+TEST(PackedFile, HasTablesThenVectorsThenMatrices) {
+  const Packed packed("bert-words", DType::f32);
+  const std::string whole = bytes_of(packed.file());
+  const std::string index = whole.substr(whole.rfind("{\"dtype\""));
+  const Json slots = parse_json(index.substr(0, index.rfind('}') + 1), packed.file())["slots"];
+  std::map<uint64_t, std::string> kinds;
+  for (const Json& slot : slots) {
+    const std::string is = slot["is"];
+    kinds[slot["offset"]] = is.substr(0, is.find(' '));
+  }
+  std::vector<std::string> order;
+  for (const auto& [offset, kind] : kinds) {
+    if (order.empty() || order.back() != kind) order.push_back(kind);
+  }
+  EXPECT_EQ(order, (std::vector<std::string>{"table", "vector", "matrix"}));
 }
 
 TEST(PackedFile, CutAnywhereIsRefused) {

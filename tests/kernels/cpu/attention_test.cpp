@@ -360,7 +360,7 @@ TEST(Attention, OddStrides) {
   }
 }
 
-/// What is dropped counts for nothing, and the rest for more: as of values that are 0 there.
+/// What is dropped counts for nothing, and the rest for more.
 TEST(Attention, DropoutFallsOnWeights) {
   const float p = 0.25f;
   const int64_t depth = 64, length = 70;
