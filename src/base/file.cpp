@@ -18,8 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kBuffer = 1 << 20;
-
 std::string reason() { return std::strerror(errno); }
 
 /// Beside `path`, and of this process alone.
@@ -135,7 +133,8 @@ bool folder_exists(const std::string& path) {
   return fs::is_directory(path, ignored);
 }
 
-OutputFile::OutputFile(const std::string& path) : path_(path), partial_(partial_name(path)) {
+OutputFile::OutputFile(const std::string& path, size_t buffer_bytes)
+    : path_(path), partial_(partial_name(path)), buffer_bytes_(buffer_bytes) {
   partials().add(partial_);
   fd_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (fd_ < 0) {
@@ -143,7 +142,7 @@ OutputFile::OutputFile(const std::string& path) : path_(path), partial_(partial_
     partials().drop(partial_);
     fail(ErrorKind::usage, "{}: cannot create: {}", path, why);
   }
-  buffer_.reserve(kBuffer);
+  buffer_.reserve(buffer_bytes_);
 }
 
 OutputFile::~OutputFile() {
@@ -155,10 +154,10 @@ OutputFile::~OutputFile() {
 
 void OutputFile::write(std::string_view bytes) {
   while (!bytes.empty()) {
-    const size_t taken = std::min(bytes.size(), kBuffer - buffer_.size());
+    const size_t taken = std::min(bytes.size(), buffer_bytes_ - buffer_.size());
     buffer_.append(bytes.substr(0, taken));
     bytes.remove_prefix(taken);
-    if (buffer_.size() == kBuffer) flush();
+    if (buffer_.size() == buffer_bytes_) flush();
   }
 }
 

@@ -49,7 +49,8 @@ bool folder_exists(const std::string& path);
 /// commit nothing is left. A full disk is an io error that names the path.
 class OutputFile {
  public:
-  explicit OutputFile(const std::string& path);
+  /// The system gets `buffer_bytes` at a time.
+  explicit OutputFile(const std::string& path, size_t buffer_bytes = 1 << 20);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
@@ -65,6 +66,7 @@ class OutputFile {
   std::string path_;
   std::string partial_;
   std::string buffer_;
+  size_t buffer_bytes_;
   int fd_ = -1;
 };
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/page_cache.h"
 
 namespace hone {
 namespace {
@@ -64,48 +65,55 @@ size_t take_entry() {
 
 }  // namespace
 
-MappedWindow::MappedWindow(const InputFile& file, uint64_t offset, size_t bytes) : bytes_(bytes) {
+uint64_t MappedWindow::wide_bytes(uint64_t offset, uint64_t bytes) {
+  return (offset + bytes + kHugePage - 1) / kHugePage * kHugePage - offset / kHugePage * kHugePage;
+}
+
+MappedWindow::MappedWindow(const InputFile& file, uint64_t offset, size_t bytes, bool wide) {
   install_handler();
   const size_t entry = take_entry();
+  const uint64_t ahead = wide ? offset % kHugePage : 0;
+  mapped_bytes_ = wide ? wide_bytes(offset, bytes) : (bytes + kPage - 1) / kPage * kPage;
   // Not populated at once: pages that come as they are read are in the cache then, and several
   // threads share the work (36 windows of 9.4 MB read once: 23 ms against 32).
-  void* data =
-      mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file.descriptor(), static_cast<off_t>(offset));
-  if (data == MAP_FAILED) {
+  void* mapped = mmap(nullptr, mapped_bytes_, PROT_READ, MAP_SHARED, file.descriptor(),
+                      static_cast<off_t>(offset - ahead));
+  if (mapped == MAP_FAILED) {
     const int reason = errno;
     entries[entry].taken = false;
     fail(ErrorKind::io, "{}: cannot map {} bytes at byte {}: {}", file.path(), bytes, offset,
          std::strerror(reason));
   }
-  data_ = data;
+  mapped_ = mapped;
+  data_ = static_cast<const std::byte*>(mapped) + ahead;
   entry_ = entry;
-  const auto begin = reinterpret_cast<uintptr_t>(data);
+  const auto begin = reinterpret_cast<uintptr_t>(mapped);
   entries[entry].lost.store(false, std::memory_order_relaxed);
   entries[entry].begin.store(begin, std::memory_order_relaxed);
-  entries[entry].end.store(begin + (bytes + kPage - 1) / kPage * kPage, std::memory_order_release);
+  entries[entry].end.store(begin + mapped_bytes_, std::memory_order_release);
 }
 
 MappedWindow::~MappedWindow() {
-  if (!data_) return;
+  if (!mapped_) return;
   entries[entry_].end.store(0, std::memory_order_release);
-  munmap(data_, bytes_);
+  munmap(mapped_, mapped_bytes_);
   entries[entry_].taken = false;
 }
 
-MappedWindow::MappedWindow(MappedWindow&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), bytes_(other.bytes_), entry_(other.entry_) {}
+MappedWindow::MappedWindow(MappedWindow&& other) noexcept { *this = std::move(other); }
 
 MappedWindow& MappedWindow::operator=(MappedWindow&& other) noexcept {
+  std::swap(mapped_, other.mapped_);
+  std::swap(mapped_bytes_, other.mapped_bytes_);
   std::swap(data_, other.data_);
-  std::swap(bytes_, other.bytes_);
   std::swap(entry_, other.entry_);
   return *this;
 }
 
 void MappedWindow::foresee(bool on) const {
-  madvise(data_, bytes_, on ? MADV_NORMAL : MADV_RANDOM);
+  madvise(mapped_, mapped_bytes_, on ? MADV_NORMAL : MADV_RANDOM);
 }
 
-bool MappedWindow::lost() const { return data_ && entries[entry_].lost.load(); }
+bool MappedWindow::lost() const { return mapped_ && entries[entry_].lost.load(); }
 
 }  // namespace hone

@@ -3,7 +3,6 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
-#include <memory>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -31,7 +30,6 @@ class ReadAhead {
   bool wait(uint64_t number);
 
  private:
-  class Drain;
   struct Part {
     uint64_t offset, bytes;
   };
@@ -42,7 +40,7 @@ class ReadAhead {
   bool stopped();
 
   const InputFile& file_;
-  std::unique_ptr<Drain> drain_;  ///< and the thread: from the first want() on
+  bool started_ = false;  ///< the thread: by the first want()
   std::mutex mutex_;
   std::condition_variable asked_, done_;
   std::deque<Part> parts_;

@@ -52,11 +52,21 @@ int64_t fit_budget(StreamedWeights& weights, const Layered& layered, uint64_t bu
   }
   const uint64_t reserved =
       repeated + batch_bytes(weights, layered, longest) <= room ? repeated : 0;
-  int64_t tokens = std::max(longest, most);
-  while (tokens > longest && batch_bytes(weights, layered, tokens) + reserved > room) {
-    tokens = std::max(longest, tokens * 7 / 8);
-  }
-  weights.load(order, room - batch_bytes(weights, layered, tokens), tokens);
+  const auto tokens_in = [&](uint64_t bytes) {
+    int64_t tokens = std::max(longest, most);
+    while (tokens > longest && batch_bytes(weights, layered, tokens) > bytes) {
+      tokens = std::max(longest, tokens * 7 / 8);
+    }
+    return tokens;
+  };
+  int64_t tokens = tokens_in(room - reserved);
+  // Wide windows take a third off what a pass loses, so they are worth a third of the tokens.
+  uint64_t extra = weights.wide_bytes(order);
+  if (reserved + extra + batch_bytes(weights, layered, std::max(longest, tokens * 2 / 3)) > room)
+    extra = 0;
+  if (extra > 0) tokens = tokens_in(room - reserved - extra);
+  const uint64_t left = room - extra - batch_bytes(weights, layered, tokens);
+  weights.load(order, left, extra > 0, tokens);
   return tokens;
 }
 

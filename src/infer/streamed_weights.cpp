@@ -60,13 +60,23 @@ uint64_t StreamedWeights::fixed_bytes(std::span<const int32_t> order) const {
   return small + largest + source_->scratch_bytes();
 }
 
+uint64_t StreamedWeights::wide_bytes(std::span<const int32_t> order) const {
+  uint64_t largest = 0, widest = 0;
+  for (const int32_t slot : order) {
+    largest = std::max(largest, matrix_bytes(slot));
+    widest = std::max(widest, source_->wide_bytes(parameter(slot)));
+  }
+  return std::max(widest, largest) - largest;
+}
+
 uint64_t StreamedWeights::row_bytes(int64_t tokens) const {
   uint64_t bytes = 0;
   for (const auto& [slot, table] : tables_) bytes += table->bytes_for(static_cast<size_t>(tokens));
   return bytes;
 }
 
-void StreamedWeights::load(std::span<const int32_t> order, uint64_t room, int64_t tokens) {
+void StreamedWeights::load(std::span<const int32_t> order, uint64_t room, bool wide,
+                           int64_t tokens) {
   size_t bytes = 0;
   for (const nn::Parameter& each : parameters_.list()) {
     if (each.kind == nn::ParameterKind::matrix || is_embedding(each.weight.slot)) continue;
@@ -85,6 +95,7 @@ void StreamedWeights::load(std::span<const int32_t> order, uint64_t room, int64_
     at += aligned(parameters_.bytes_of(each));
   }
   tokens_ = tokens;
+  wide_ = wide;
   order_.assign(order.begin(), order.end());
   std::vector<int32_t> wanted = order_;  // most often first, then as they come
   std::stable_sort(wanted.begin(), wanted.end(), [&](int32_t a, int32_t b) {
@@ -117,7 +128,7 @@ void StreamedWeights::acquire(int32_t slot) {
   const auto at = static_cast<size_t>(slot);
   if (pointers_[at]) return;
   const Stopwatch watch;
-  HeldMatrix& held = held_[slot] = source_->matrix(parameter(slot), pool_);
+  HeldMatrix& held = held_[slot] = source_->matrix(parameter(slot), wide_ && !kept_[at], pool_);
   pointers_[at] = held.data();
   cold_ |= watch.seconds() * kWarmBytesPerSecond > static_cast<double>(matrix_bytes(slot));
   const auto place =

@@ -31,12 +31,15 @@ class StreamedWeights {
   /// What is held beside a batch at the least: what is always there, and the largest of the
   /// matrices.
   uint64_t fixed_bytes(std::span<const int32_t> order) const;
+  /// What is held more than that where matrices that come and go may take the room that they come
+  /// fastest in.
+  uint64_t wide_bytes(std::span<const int32_t> order) const;
   /// Embedding rows of a batch of so many tokens.
   uint64_t row_bytes(int64_t tokens) const;
   /// Reads what is always there. `order`: the matrices as a pass wants them, one after the other;
   /// `room`: bytes for those of them that stay, the ones that it wants most often and then the
-  /// first. Rows are kept for batches of `tokens`.
-  void load(std::span<const int32_t> order, uint64_t room, int64_t tokens);
+  /// first; `wide`: the others take wide_bytes(). Rows are kept for batches of `tokens`.
+  void load(std::span<const int32_t> order, uint64_t room, bool wide, int64_t tokens);
 
   /// Before a batch.
   void begin(const models::Batch& batch);
@@ -74,6 +77,7 @@ class StreamedWeights {
   size_t announced_ = 0;    ///< of the order, in this pass
   std::vector<bool> kept_;  ///< by slot: stays once it is there
   size_t resident_ = 0;
+  bool wide_ = false;  ///< those that do not stay
   std::map<int32_t, HeldMatrix> held_;
 };
 

@@ -14,8 +14,11 @@ class PackedSource : public WeightSource {
  public:
   explicit PackedSource(std::unique_ptr<models::PackedFile> file) : file_(std::move(file)) {}
 
-  HeldMatrix matrix(const nn::Parameter& parameter, ThreadPool& pool) override {
-    return {.window = file_->map(parameter, pool)};
+  HeldMatrix matrix(const nn::Parameter& parameter, bool wide, ThreadPool& pool) override {
+    return {.window = file_->map(parameter, wide, pool)};
+  }
+  uint64_t wide_bytes(const nn::Parameter& parameter) const override {
+    return file_->wide_bytes(parameter);
   }
   void vector(const nn::Parameter& parameter, void* out) override { file_->read(parameter, out); }
   void row(const nn::Parameter& parameter, int64_t row, void* table) override {
@@ -44,7 +47,7 @@ class CheckpointSource : public WeightSource {
     report = sources_.report;
   }
 
-  HeldMatrix matrix(const nn::Parameter& parameter, ThreadPool& pool) override {
+  HeldMatrix matrix(const nn::Parameter& parameter, bool, ThreadPool& pool) override {
     HeldMatrix held{.memory = Buffer(parameters_.bytes_of(parameter))};
     const Weight& weight = parameter.weight;
     const models::PackedArray to{parameters_.isa(), weight.dtype, held.memory.data()};
@@ -58,6 +61,9 @@ class CheckpointSource : public WeightSource {
       models::store_rows(parameter, to, values.data(), first, count);
     });
     return held;
+  }
+  uint64_t wide_bytes(const nn::Parameter& parameter) const override {
+    return parameters_.bytes_of(parameter);
   }
   void vector(const nn::Parameter& parameter, void* out) override {
     source(parameter).read(0, models::row_count(parameter), static_cast<float*>(out));

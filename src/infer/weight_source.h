@@ -23,8 +23,9 @@ struct HeldMatrix {
 class WeightSource {
  public:
   virtual ~WeightSource() = default;
-  /// Packed, as the encoder's slot is.
-  virtual HeldMatrix matrix(const nn::Parameter& parameter, ThreadPool& pool) = 0;
+  /// Packed, as the encoder's slot is. In wide_bytes() where `wide`, which is faster.
+  virtual HeldMatrix matrix(const nn::Parameter& parameter, bool wide, ThreadPool& pool) = 0;
+  virtual uint64_t wide_bytes(const nn::Parameter& parameter) const = 0;
   virtual void vector(const nn::Parameter& parameter, void* out) = 0;
   /// A row into its place in a whole table at `table`.
   virtual void row(const nn::Parameter& parameter, int64_t row, void* table) = 0;

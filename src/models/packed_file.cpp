@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/page_cache.h"
 #include "device/cpu_info.h"
 #include "kernels/cpu/checksum.h"
 #include "kernels/cpu/embedding.h"
@@ -124,11 +125,15 @@ void PackedFile::check_piece(const nn::Parameter& parameter, size_t piece,
        path(), parameter.tensors.front(), place.offset + begin, place.offset + begin + bytes);
 }
 
-MappedWindow PackedFile::map(const nn::Parameter& parameter, ThreadPool& pool) {
+uint64_t PackedFile::wide_bytes(const nn::Parameter& parameter) const {
+  return MappedWindow::wide_bytes(slot(parameter).offset, slot(parameter).bytes);
+}
+
+MappedWindow PackedFile::map(const nn::Parameter& parameter, bool wide, ThreadPool& pool) {
   const PackedSlot& place = slot(parameter);
   const auto asked = asked_.extract(parameter.weight.slot);
   const bool cached = asked && ahead_.wait(asked.mapped());
-  MappedWindow window(file_, place.offset, place.bytes);
+  MappedWindow window(file_, place.offset, place.bytes, wide);
   if (cached) window.foresee(false);
   const auto* data = static_cast<const std::byte*>(window.data());
   pool.run(static_cast<int64_t>(place.checksums.size()), [&](int64_t piece, int) {
@@ -142,6 +147,9 @@ MappedWindow PackedFile::map(const nn::Parameter& parameter, ThreadPool& pool) {
 void PackedFile::read(const nn::Parameter& parameter, void* out) const {
   const PackedSlot& place = slot(parameter);
   auto* to = static_cast<std::byte*>(out);
+  if (parameter.kind == nn::ParameterKind::matrix) {
+    bring_to_cache(file_, place.offset, place.bytes);
+  }
   for (size_t piece = 0; piece < place.checksums.size(); ++piece) {
     const uint64_t begin = piece * kPackedPiece;
     const size_t bytes = std::min<uint64_t>(kPackedPiece, place.bytes - begin);

@@ -44,7 +44,9 @@ class PackedFile {
   void check(const Encoder& encoder);
 
   /// A matrix, mapped; every piece has its checksum.
-  MappedWindow map(const nn::Parameter& parameter, ThreadPool& pool);
+  MappedWindow map(const nn::Parameter& parameter, bool wide, ThreadPool& pool);
+  /// What that may have resident where it is wide.
+  uint64_t wide_bytes(const nn::Parameter& parameter) const;
   /// A matrix or a vector, laid out as its kind says.
   void read(const nn::Parameter& parameter, void* out) const;
   /// A row into its place in a whole table at `table`.

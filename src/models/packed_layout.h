@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "base/page_cache.h"
 #include "nn/parameters.h"
 
 /// What the reader and the writer of a packed file share.
@@ -10,6 +11,8 @@ namespace hone::models {
 inline constexpr char kPackedMagic[] = "HONEPACK";
 inline constexpr uint64_t kPackedAlign = 4096;
 inline constexpr uint64_t kPackedPiece = 1 << 20;
+/// What the file is written by: the system then caches it in huge pages.
+inline constexpr size_t kPackedWrite = kHugePage;
 inline constexpr uint64_t kMaxIndexBytes = 16 << 20;
 
 struct PackedTrailer {

@@ -16,7 +16,7 @@ namespace {
 /// A file of parts that start on a page.
 class PackedOutput {
  public:
-  explicit PackedOutput(const std::string& path) : file_(path) {}
+  explicit PackedOutput(const std::string& path) : file_(path, kPackedWrite) {}
 
   uint64_t align() {
     const uint64_t gap = (kPackedAlign - at_ % kPackedAlign) % kPackedAlign;

@@ -49,6 +49,31 @@ TEST(MappedWindow, OfAFileThatShrinksIsLostNotFatal) {
   EXPECT_TRUE(file.changed());
 }
 
+TEST(MappedWindow, AWideOneHasTheSameBytes) {
+  const InputFile file(write_pages(1500));
+  EXPECT_EQ(MappedWindow::wide_bytes(0, 1), 2u << 20);
+  EXPECT_EQ(MappedWindow::wide_bytes(0, 2 << 20), 2u << 20);
+  EXPECT_EQ(MappedWindow::wide_bytes((2 << 20) - 4096, 4097), 4u << 20);
+  for (const size_t first : {0, 511, 512, 700, 1400}) {
+    const MappedWindow window(file, first * 4096, 100 * 4096, true);
+    for (const size_t page : {0, 1, 99}) {
+      EXPECT_EQ(byte_at(window, page * 4096 + 5), static_cast<char>('a' + first + page)) << first;
+    }
+    EXPECT_FALSE(window.lost());
+  }
+}
+
+TEST(MappedWindow, AWideOneBehindTheEndIsLost) {
+  const std::string path = write_pages(600);
+  const InputFile file(path);
+  const MappedWindow window(file, 512 * 4096, 80 * 4096, true);
+  std::filesystem::resize_file(path, 520 * 4096);
+  EXPECT_EQ(byte_at(window, 7 * 4096), static_cast<char>('a' + 519));
+  EXPECT_FALSE(window.lost());
+  EXPECT_EQ(byte_at(window, 8 * 4096), 0);
+  EXPECT_TRUE(window.lost());
+}
+
 TEST(MappedWindow, ManyComeAndGo) {
   const InputFile file(write_pages(1));
   for (int i = 0; i < 5000; ++i) EXPECT_EQ(byte_at(MappedWindow(file, 0, 4096), 7), 'a');

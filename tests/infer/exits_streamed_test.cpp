@@ -74,7 +74,7 @@ TEST_P(ExitsStreamed, HaveTheBitsAndLayersOfWeightsThatStay) {
   for (const uint64_t room : {uint64_t{0}, uint64_t{20'000}, uint64_t{1} << 30}) {
     StreamedWeights weights(session.encoder(), folders.source(session.encoder()), session.pool());
     ExitPass pass(session.encoder(), settings, weights, session.pool());
-    weights.load(pass.layered().matrices(), room, batch.tokens());
+    weights.load(pass.layered().matrices(), room, false, batch.tokens());
     for (int i = 0; i < 2; ++i) expect_same(pass.run(batch), wanted);
   }
 }
@@ -152,7 +152,7 @@ TEST_P(ExitsRead, OnlyTheLayersThatSomebodyReaches) {
   StreamedWeights weights(encoder, std::make_unique<WatchedSource>(folders.source(encoder), watch),
                           session.pool());
   ExitPass pass(encoder, session.config().exits, weights, session.pool());
-  weights.load(pass.layered().matrices(), 0, batch.tokens());
+  weights.load(pass.layered().matrices(), 0, false, batch.tokens());
 
   pass.layered().run(batch, {});
   const uint64_t whole = std::exchange(bytes, 0);
@@ -188,7 +188,7 @@ TEST(ExitsRead, ThePoolerThatAllShareStaysFirst) {
                           std::make_unique<WatchedSource>(folders.source(session.encoder()), watch),
                           session.pool());
   ExitPass pass(session.encoder(), session.config().exits, weights, session.pool());
-  weights.load(pass.layered().matrices(), 4096, batch.tokens());
+  weights.load(pass.layered().matrices(), 4096, false, batch.tokens());
   for (int i = 0; i < 2; ++i) pass.layered().run(batch, {});
   EXPECT_EQ(weights.resident_matrices(), 1u);
   EXPECT_EQ(poolers, 1);

@@ -63,12 +63,13 @@ struct StreamedCase {
 class Streamed : public testing::TestWithParam<StreamedCase> {
  protected:
   /// Of a source, with room for `resident` bytes of matrices, twice.
-  void expect_bits(Session& session, std::unique_ptr<WeightSource> source, uint64_t room) {
+  void expect_bits(Session& session, std::unique_ptr<WeightSource> source, uint64_t room,
+                   bool wide) {
     const models::Batch batch = nine_sequences(session.config());
     const std::vector<float> whole = rows_of(session.forward(batch), batch, session.output_width());
     StreamedWeights weights(session.encoder(), std::move(source), session.pool());
     Layered layered(session.encoder(), {}, weights, session.pool());
-    weights.load(layered.matrices(), room, batch.tokens());
+    weights.load(layered.matrices(), room, wide, batch.tokens());
     for (int i = 0; i < 2; ++i) EXPECT_EQ(run(layered, batch), whole) << i;
     if (room > 0) return;
     for (const int32_t slot : layered.matrices()) {
@@ -82,9 +83,11 @@ TEST_P(Streamed, FromAPackedFileHasTheBitsOfTheWhole) {
   const Packed packed(name, dtype);
   Session session(kModels + name, {.dtype = dtype, .threads = 2});
   for (const uint64_t room : {uint64_t{0}, uint64_t{40'000}, uint64_t{1} << 30}) {
-    auto file = std::make_unique<models::PackedFile>(packed.file());
-    file->check(session.encoder());
-    expect_bits(session, packed_source(std::move(file)), room);
+    for (const bool wide : {false, true}) {
+      auto file = std::make_unique<models::PackedFile>(packed.file());
+      file->check(session.encoder());
+      expect_bits(session, packed_source(std::move(file)), room, wide);
+    }
   }
 }
 
@@ -96,7 +99,7 @@ TEST_P(Streamed, FromACheckpointHasTheBitsOfTheWhole) {
     expect_bits(session,
                 checkpoint_source(session.encoder(), io::Weights::open(session.folder().path),
                                   nullptr, report),
-                room);
+                room, false);
   }
 }
 
@@ -254,7 +257,7 @@ TEST_P(Spoilt, WhileItStreamsIsAnErrorOfTheFile) {
                           std::make_unique<WatchedSource>(packed_source(std::move(file)), watch),
                           session.pool());
   Layered layered(session.encoder(), {}, weights, session.pool());
-  weights.load(layered.matrices(), 0, batch.tokens());
+  weights.load(layered.matrices(), 0, true, batch.tokens());
   run(layered, batch);
   spoil = true;
   Layered::Hooks hooks;
