@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <fstream>
-#include <sstream>
+#include <set>
+#include <string>
 #include <thread>
 
 #include "device/cpu_info.h"
@@ -12,11 +13,27 @@ namespace {
 
 constexpr int kNoLimit = 1 << 30;
 
-int affinity_cores() {
+/// The threads that share a core, as "0,8": the same text for each of them.
+std::string threads_of_core(const std::string& root, int cpu) {
+  const std::string folder = root + "/sys/devices/system/cpu/cpu" + std::to_string(cpu);
+  for (const char* name : {"/topology/core_cpus_list", "/topology/thread_siblings_list"}) {
+    std::string threads;
+    if (std::getline(std::ifstream(folder + name), threads)) return threads;
+  }
+  return std::to_string(cpu);
+}
+
+int affinity_cores(const std::string& root) {
   cpu_set_t set;
   CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
-  return std::max(1u, std::thread::hardware_concurrency());
+  if (sched_getaffinity(0, sizeof set, &set) != 0) {
+    return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  }
+  std::set<std::string> cores;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &set)) cores.insert(threads_of_core(root, cpu));
+  }
+  return std::max(1, static_cast<int>(cores.size()));
 }
 
 int quota_cores(double quota, double period) {
@@ -60,7 +77,7 @@ bool lists_cpu(const std::string& controllers) {
 }  // namespace
 
 int usable_cores(const std::string& root) {
-  int cores = affinity_cores();
+  int cores = affinity_cores(root);
   const std::string mounts = root + "/sys/fs/cgroup";
   std::ifstream file(root + "/proc/self/cgroup");
   for (std::string line; std::getline(file, line);) {  // "4:cpu,cpuacct:/some/group"

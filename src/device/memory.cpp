@@ -7,12 +7,12 @@
 #include <new>
 
 #include "base/error.h"
+#include "base/page_cache.h"
 
 namespace hone {
 namespace {
 
 constexpr size_t kPage = size_t{4} << 10;
-constexpr size_t kHugePage = size_t{2} << 20;
 
 constexpr size_t round_up(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 

@@ -1,6 +1,7 @@
 #include "device/cpu_info.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <cstring>
 #include <filesystem>
@@ -234,6 +235,26 @@ class UsableCores : public testing::Test {
     std::ofstream(root + path) << text;
   }
 };
+
+TEST_F(UsableCores, ThreadsOfACoreCountOnce) {
+  cpu_set_t set;
+  ASSERT_EQ(sched_getaffinity(0, sizeof set, &set), 0);
+  std::vector<int> cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
+  }
+  EXPECT_EQ(all, std::ssize(cpus)) << "nothing is known of cores";
+  const auto describe = [&](size_t i, const std::string& name, const std::string& threads) {
+    write("/sys/devices/system/cpu/cpu" + std::to_string(cpus[i]) + "/topology/" + name, threads);
+  };
+  for (size_t i = 0; i < cpus.size(); ++i) describe(i, "thread_siblings_list", "0-7\n");
+  EXPECT_EQ(usable_cores(root), 1);
+  // The newer name goes first.
+  describe(0, "core_cpus_list", "0,8\n");
+  EXPECT_EQ(usable_cores(root), std::min<int>(2, static_cast<int>(cpus.size())));
+  for (size_t i = 0; i < cpus.size(); ++i) describe(i, "core_cpus_list", std::to_string(i) + "\n");
+  EXPECT_EQ(usable_cores(root), all);
+}
 
 TEST_F(UsableCores, QuotaOfVersion2) {
   write("/proc/self/cgroup", "0::/a/b\n");
