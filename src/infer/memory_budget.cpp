@@ -28,14 +28,28 @@ uint64_t batch_bytes(const StreamedWeights& weights, const Layered& layered, int
 
 double megabytes(uint64_t bytes) { return static_cast<double>(bytes) / 1e6; }
 
+/// Of a pass: the bytes of all its matrices, and of those that it reads more than once.
+struct MatrixBytes {
+  uint64_t all = 0;
+  uint64_t repeated = 0;
+
+  MatrixBytes(const StreamedWeights& weights, const std::vector<int32_t>& order) {
+    for (const int32_t slot : std::set<int32_t>(order.begin(), order.end())) {
+      const uint64_t bytes = weights.matrix_bytes(slot);
+      all += bytes;
+      if (std::count(order.begin(), order.end(), slot) > 1) repeated += bytes;
+    }
+  }
+};
+
 }  // namespace
 
 int64_t fit_budget(StreamedWeights& weights, const Layered& layered, uint64_t budget,
                    int64_t longest, int64_t most) {
+  const auto batch = [&](int64_t tokens) { return batch_bytes(weights, layered, tokens); };
   const std::vector<int32_t> order = layered.matrices();
   const uint64_t fixed = resident_bytes() + kSlack + weights.fixed_bytes(order);
-  const uint64_t least =
-      std::max(peak_resident_bytes(), fixed + batch_bytes(weights, layered, longest));
+  const uint64_t least = std::max(peak_resident_bytes(), fixed + batch(longest));
   if (budget < least) {
     // Rounded up: the least that is named must do.
     fail(ErrorKind::usage,
@@ -44,29 +58,24 @@ int64_t fit_budget(StreamedWeights& weights, const Layered& layered, uint64_t bu
          megabytes(budget), longest, least / 1'000'000 + 1);
   }
   const uint64_t room = budget - fixed;
-  // Matrices of a shared layer, or of a pooler that all exits share, are read over and over: they
-  // come before a large batch.
-  uint64_t repeated = 0;
-  for (const int32_t slot : std::set<int32_t>(order.begin(), order.end())) {
-    if (std::count(order.begin(), order.end(), slot) > 1) repeated += weights.matrix_bytes(slot);
-  }
-  const uint64_t reserved =
-      repeated + batch_bytes(weights, layered, longest) <= room ? repeated : 0;
   const auto tokens_in = [&](uint64_t bytes) {
     int64_t tokens = std::max(longest, most);
-    while (tokens > longest && batch_bytes(weights, layered, tokens) > bytes) {
-      tokens = std::max(longest, tokens * 7 / 8);
-    }
+    while (tokens > longest && batch(tokens) > bytes) tokens = std::max(longest, tokens * 7 / 8);
     return tokens;
   };
-  int64_t tokens = tokens_in(room - reserved);
+  // Where all matrices fit beside the longest text none need come twice. Else those of a shared
+  // layer, or of a pooler that all exits share, come before a large batch.
+  const MatrixBytes matrices(weights, order);
+  const auto fits = [&](uint64_t bytes) { return bytes + batch(longest) <= room; };
+  const uint64_t kept = fits(matrices.all)        ? matrices.all
+                        : fits(matrices.repeated) ? matrices.repeated
+                                                  : 0;
+  int64_t tokens = tokens_in(room - kept);
   // Wide windows take a third off what a pass loses, so they are worth a third of the tokens.
-  uint64_t extra = weights.wide_bytes(order);
-  if (reserved + extra + batch_bytes(weights, layered, std::max(longest, tokens * 2 / 3)) > room)
-    extra = 0;
-  if (extra > 0) tokens = tokens_in(room - reserved - extra);
-  const uint64_t left = room - extra - batch_bytes(weights, layered, tokens);
-  weights.load(order, left, extra > 0, tokens);
+  uint64_t extra = kept < matrices.all ? weights.wide_bytes(order) : 0;
+  if (kept + extra + batch(std::max(longest, tokens * 2 / 3)) > room) extra = 0;
+  if (extra > 0) tokens = tokens_in(room - kept - extra);
+  weights.load(order, room - extra - batch(tokens), extra > 0, tokens);
   return tokens;
 }
 

@@ -33,6 +33,12 @@ struct Tile {
   int64_t lda;
 };
 
+/// What comes from memory while a tile is multiplied, and while it is finished.
+struct Fetches {
+  GemmFetch product;
+  GemmFetch finish;
+};
+
 class Task {
  public:
   Task(const GemmArgs& args, const Blocking& cut, int64_t index, const Scratch& scratch);
@@ -43,7 +49,7 @@ class Task {
   void copy_rows(const Cut& rows, std::byte* to) const;
   const std::byte* weight(int64_t panel, int64_t k) const;
   const std::byte* next_weight(int64_t panel, const Cut& k) const;
-  GemmFetch fetch(int64_t panel, const Cut& k, int64_t tile) const;
+  Fetches fetches(int64_t panel, const Cut& k, int64_t tile) const;
   void prefetch_c(const Cut& rows, int64_t column) const;
   void multiply(const Cut& k, int64_t panel, GemmFinish finish) const;
 
@@ -111,21 +117,26 @@ const std::byte* Task::next_weight(int64_t panel, const Cut& k) const {
 }
 
 /// The next slice comes from memory while this one is multiplied, a share with each tile.
-GemmFetch Task::fetch(int64_t panel, const Cut& k, int64_t tile) const {
+Fetches Task::fetches(int64_t panel, const Cut& k, int64_t tile) const {
   const auto* here = reinterpret_cast<const char*>(weight(panel, k.begin));
+  const Fetches nothing = {{here, 0}, {here, 0}};
   const int64_t steps = k.size() / kernel_.k_step;
-  if (steps == 0) return {here, 0};
+  if (steps == 0) return nothing;
   const int64_t bytes = weight(panel, k.end) - weight(panel, k.begin);
   if (count_ == 1) {
     // With few rows memory is the limit, and the processor's own prefetching does better.
-    const bool useful = kernel_.fetches_ahead && tiles_[0].rows.size() >= kernel_.tile_rows - 2;
-    if (!useful) return {here, 0};
-    return {here + kOwnAhead, bytes / steps};
+    const int64_t rows = tiles_[0].rows.size();
+    if (!kernel_.fetches_ahead || rows < kernel_.tile_rows - 2) return nothing;
+    const int64_t later = k.end == cut_.depth ? std::min(bytes, rows * kernel_.finish_fetch) : 0;
+    const int64_t stride = (bytes - later) / steps;
+    const char* ahead = here + kOwnAhead;
+    return {{ahead, stride}, {ahead + steps * stride, later / rows}};
   }
   const std::byte* next = next_weight(panel, k);
-  if (!next || !(kernel_.fetches_next || cut_.slices > 1)) return {here, 0};
-  return {reinterpret_cast<const char*>(next + tile * bytes / count_),
-          ceil_div(bytes / count_, steps)};
+  if (!next || !(kernel_.fetches_next || cut_.slices > 1)) return nothing;
+  return {{reinterpret_cast<const char*>(next + tile * bytes / count_),
+           ceil_div(bytes / count_, steps)},
+          {here, 0}};
 }
 
 /// C's lines are fetched while the tile is multiplied; the sums come to them all at once.
@@ -151,9 +162,10 @@ void Task::multiply(const Cut& k, int64_t panel, GemmFinish finish) const {
     const Tile& tile = tiles_[i];
     const std::byte* a = tile.a + static_cast<size_t>(k.begin) * kernel_.a_size;
     if (last) prefetch_c(tile.rows, column);
-    kernel_.multiply(tile.rows.size(), a, tile.lda, b, k.size(), k.begin > 0, sums,
-                     fetch(panel, k, i));
-    if (last) finish(args_, {tile.rows.begin, column, tile.rows.size(), columns, sums});
+    const Fetches fetch = fetches(panel, k, i);
+    kernel_.multiply(tile.rows.size(), a, tile.lda, b, k.size(), k.begin > 0, sums, fetch.product);
+    if (!last) continue;
+    finish(args_, {tile.rows.begin, column, tile.rows.size(), columns, sums, fetch.finish});
   }
 }
 

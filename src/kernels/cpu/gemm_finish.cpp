@@ -115,7 +115,9 @@ void FinishTile(const GemmArgs& args, const GemmTile& tile) {
   if (residual) residual += tile.row * args.ldr + tile.column;
   C* c = static_cast<C*>(args.c) + tile.row * args.ldc + tile.column;
   const Sums sums(args, tile);
-  for (int64_t r = 0; r < tile.rows; ++r, c += args.ldc) {
+  const char* ahead = tile.fetch.next;
+  for (int64_t r = 0; r < tile.rows; ++r, c += args.ldc, ahead += tile.fetch.stride) {
+    for (int64_t at = 0; at < tile.fetch.stride; at += 64) __builtin_prefetch(ahead + at, 0, 2);
     VF32 x[2];
     for (int v = 0; v < 2; ++v) {
       x[v] = ActivateSum<activation, Sums::kBytes>(sums.Load(r, v, bias[v]));

@@ -23,6 +23,9 @@ struct GemmKernel {
   /// several tiles are multiplied by a panel; those ahead of the one tile that streams them.
   bool fetches_next;
   bool fetches_ahead;
+  /// Of what is fetched ahead of one tile, bytes that wait for each row's finish: memory then works
+  /// on while the sums become C. A multiple of a cache line.
+  int64_t finish_fetch = 0;
   int64_t k_step;  ///< k of one step of multiply
   size_t a_size;   ///< bytes of an element of A as multiply reads it
   /// Copies k elements of a row of A as they come to A as multiply reads it: for rows that cannot
@@ -56,6 +59,7 @@ struct GemmTile {
   int64_t row, column;    ///< of C
   int64_t rows, columns;  ///< columns may be fewer than the panel has
   const void* sums;       ///< rows of panel_rows(isa), as GemmKernel's multiply gives them
+  GemmFetch fetch;        ///< meanwhile, a stride with each row
 };
 
 /// Scales of i8, bias, activation, residual, conversion.
