@@ -147,9 +147,6 @@ MappedWindow PackedFile::map(const nn::Parameter& parameter, bool wide, ThreadPo
 void PackedFile::read(const nn::Parameter& parameter, void* out) const {
   const PackedSlot& place = slot(parameter);
   auto* to = static_cast<std::byte*>(out);
-  if (parameter.kind == nn::ParameterKind::matrix) {
-    bring_to_cache(file_, place.offset, place.bytes);
-  }
   for (size_t piece = 0; piece < place.checksums.size(); ++piece) {
     const uint64_t begin = piece * kPackedPiece;
     const size_t bytes = std::min<uint64_t>(kPackedPiece, place.bytes - begin);
@@ -190,6 +187,8 @@ void PackedFile::will_need_row(const nn::Parameter& parameter, int64_t row) cons
   file_.will_need(slot(parameter).offset + static_cast<uint64_t>(row) * stride, stride);
 }
 
+void PackedFile::will_need_all() const { bring_to_cache(file_, 0, weights_end_); }
+
 void PackedFile::finish() {
   asked_.clear();
   if (file_.changed()) fail(ErrorKind::io, "{}: was written to while it was read", path());
@@ -198,6 +197,8 @@ void PackedFile::finish() {
 void load_packed(Encoder& encoder, const PackedFile& file, ThreadPool& pool) {
   nn::Parameters& parameters = encoder.parameters();
   parameters.allocate();
+  // Threads that read here and there would fill the cache with small pages, for good.
+  file.will_need_all();
   const std::vector<nn::Parameter>& list = parameters.list();
   pool.run(static_cast<int64_t>(list.size()), [&](int64_t i, int) {
     const nn::Parameter& parameter = list[static_cast<size_t>(i)];

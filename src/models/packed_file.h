@@ -55,6 +55,8 @@ class PackedFile {
   void will_need(const nn::Parameter& parameter);
   /// That this row is read soon.
   void will_need_row(const nn::Parameter& parameter, int64_t row) const;
+  /// That all is read soon; comes back when it can be.
+  void will_need_all() const;
   /// Behind a pass: error where the file has been written to since it was opened. What was to be
   /// mapped soon and was not is no longer expected.
   void finish();
