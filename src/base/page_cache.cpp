@@ -2,28 +2,39 @@
 
 #include <sys/mman.h>
 
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#endif
+
 namespace hone {
 namespace {
 
-/// One page is mapped; the system brings the huge page around it, and begins with the next.
+/// One page is mapped; the system brings the huge page around it, and begins with the next. Where
+/// that page was there already, or the system is too old for this, it brings nothing more, and the
+/// rest is asked for by single pages.
 bool bring_around(const InputFile& file, uint64_t offset) {
-  constexpr size_t kPage = 4096;
+  constexpr size_t kOnePage = 4096;
   void* page =
-      mmap(nullptr, kPage, PROT_READ, MAP_SHARED, file.descriptor(), static_cast<off_t>(offset));
+      mmap(nullptr, kOnePage, PROT_READ, MAP_SHARED, file.descriptor(), static_cast<off_t>(offset));
   if (page == MAP_FAILED) return false;
-  madvise(page, kPage, MADV_HUGEPAGE);
-  const bool came = madvise(page, kPage, MADV_POPULATE_READ) == 0;
-  munmap(page, kPage);
+  unsigned char was_there = 1;
+  mincore(page, kOnePage, &was_there);
+  madvise(page, kOnePage, MADV_HUGEPAGE);
+  const bool came = madvise(page, kOnePage, MADV_POPULATE_READ) == 0;
+  munmap(page, kOnePage);
+  if (!came || was_there & 1) file.will_need(offset, kHugePage);
   return came;
 }
 
 }  // namespace
 
 bool bring_to_cache(const InputFile& file, uint64_t offset, uint64_t bytes) {
+  if (offset + bytes > file.size()) return false;
+  bool whole = true;
   for (uint64_t at = offset / kHugePage * kHugePage; at < offset + bytes; at += kHugePage) {
-    if (!bring_around(file, at)) return false;
+    whole &= bring_around(file, at);
   }
-  return true;
+  return whole;
 }
 
 }  // namespace hone

@@ -74,12 +74,13 @@ void ReadAhead::work() {
   for (Part part{}; next(part);) {
     uint64_t at = part.offset;
     const uint64_t end = part.offset + part.bytes;
+    bool whole = true;
     while (at < end && !stopped()) {
       const uint64_t step = std::min(kHugePage - at % kHugePage, end - at);
-      if (!bring_to_cache(file_, at, step)) break;
+      whole &= bring_to_cache(file_, at, step);
       at += step;
     }
-    finish(at >= end);
+    finish(whole && at >= end);
   }
 }
 

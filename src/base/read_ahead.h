@@ -25,8 +25,8 @@ class ReadAhead {
   /// Returns at once, with the part's number, from 1 on: they come in the order that they were
   /// asked for. 0 where nothing can be brought.
   uint64_t want(uint64_t offset, uint64_t bytes);
-  /// Until that part has come, whole (true) or not; once a part. A reader that does not wait takes
-  /// the work over, page by page.
+  /// Until that part has come or is on its way, whole (true) or not; once a part. A reader that
+  /// does not wait takes the work over, page by page.
   bool wait(uint64_t number);
 
  private:

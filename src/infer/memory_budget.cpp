@@ -28,21 +28,37 @@ uint64_t batch_bytes(const StreamedWeights& weights, const Layered& layered, int
 
 double megabytes(uint64_t bytes) { return static_cast<double>(bytes) / 1e6; }
 
-/// Of a pass: the bytes of all its matrices, and of those that it reads more than once.
-struct MatrixBytes {
-  uint64_t all = 0;
-  uint64_t repeated = 0;
-
-  MatrixBytes(const StreamedWeights& weights, const std::vector<int32_t>& order) {
-    for (const int32_t slot : std::set<int32_t>(order.begin(), order.end())) {
-      const uint64_t bytes = weights.matrix_bytes(slot);
-      all += bytes;
-      if (std::count(order.begin(), order.end(), slot) > 1) repeated += bytes;
-    }
+MatrixBytes matrix_bytes(const StreamedWeights& weights, const std::vector<int32_t>& order) {
+  MatrixBytes bytes{.wide = weights.wide_extra(order)};
+  for (const int32_t slot : std::set<int32_t>(order.begin(), order.end())) {
+    const uint64_t own = weights.matrix_bytes(slot);
+    bytes.all += own;
+    if (std::count(order.begin(), order.end(), slot) > 1) bytes.repeated += own;
   }
-};
+  return bytes;
+}
 
 }  // namespace
+
+BudgetShares share_out(uint64_t room, const MatrixBytes& matrices, int64_t longest, int64_t most,
+                       FunctionRef<uint64_t(int64_t tokens)> batch) {
+  const auto tokens_in = [&](uint64_t bytes) {
+    int64_t tokens = std::max(longest, most);
+    while (tokens > longest && batch(tokens) > bytes) tokens = std::max(longest, tokens * 7 / 8);
+    return tokens;
+  };
+  const auto fits = [&](uint64_t bytes) { return bytes + batch(longest) <= room; };
+  const uint64_t kept = fits(matrices.all)        ? matrices.all
+                        : fits(matrices.repeated) ? matrices.repeated
+                                                  : 0;
+  BudgetShares shares{.tokens = tokens_in(room - kept)};
+  const int64_t fewer = std::max(longest, shares.tokens * 2 / 3);
+  shares.wide = kept < matrices.all && kept + matrices.wide + batch(fewer) <= room;
+  const uint64_t extra = shares.wide ? matrices.wide : 0;
+  if (shares.wide) shares.tokens = std::max(fewer, tokens_in(room - kept - extra));
+  shares.resident = room - extra - batch(shares.tokens);
+  return shares;
+}
 
 int64_t fit_budget(StreamedWeights& weights, const Layered& layered, uint64_t budget,
                    int64_t longest, int64_t most) {
@@ -57,26 +73,10 @@ int64_t fit_budget(StreamedWeights& weights, const Layered& layered, uint64_t bu
          "is {} MB",
          megabytes(budget), longest, least / 1'000'000 + 1);
   }
-  const uint64_t room = budget - fixed;
-  const auto tokens_in = [&](uint64_t bytes) {
-    int64_t tokens = std::max(longest, most);
-    while (tokens > longest && batch(tokens) > bytes) tokens = std::max(longest, tokens * 7 / 8);
-    return tokens;
-  };
-  // Where all matrices fit beside the longest text none need come twice. Else those of a shared
-  // layer, or of a pooler that all exits share, come before a large batch.
-  const MatrixBytes matrices(weights, order);
-  const auto fits = [&](uint64_t bytes) { return bytes + batch(longest) <= room; };
-  const uint64_t kept = fits(matrices.all)        ? matrices.all
-                        : fits(matrices.repeated) ? matrices.repeated
-                                                  : 0;
-  int64_t tokens = tokens_in(room - kept);
-  // Wide windows take a third off what a pass loses, so they are worth a third of the tokens.
-  uint64_t extra = kept < matrices.all ? weights.wide_bytes(order) : 0;
-  if (kept + extra + batch(std::max(longest, tokens * 2 / 3)) > room) extra = 0;
-  if (extra > 0) tokens = tokens_in(room - kept - extra);
-  weights.load(order, room - extra - batch(tokens), extra > 0, tokens);
-  return tokens;
+  const BudgetShares shares =
+      share_out(budget - fixed, matrix_bytes(weights, order), longest, most, batch);
+  weights.load(order, shares.resident, shares.wide, shares.tokens);
+  return shares.tokens;
 }
 
 }  // namespace hone::infer

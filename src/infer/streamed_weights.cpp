@@ -60,7 +60,7 @@ uint64_t StreamedWeights::fixed_bytes(std::span<const int32_t> order) const {
   return small + largest + source_->scratch_bytes();
 }
 
-uint64_t StreamedWeights::wide_bytes(std::span<const int32_t> order) const {
+uint64_t StreamedWeights::wide_extra(std::span<const int32_t> order) const {
   uint64_t largest = 0, widest = 0;
   for (const int32_t slot : order) {
     largest = std::max(largest, matrix_bytes(slot));

@@ -33,12 +33,12 @@ class StreamedWeights {
   uint64_t fixed_bytes(std::span<const int32_t> order) const;
   /// What is held more than that where matrices that come and go may take the room that they come
   /// fastest in.
-  uint64_t wide_bytes(std::span<const int32_t> order) const;
+  uint64_t wide_extra(std::span<const int32_t> order) const;
   /// Embedding rows of a batch of so many tokens.
   uint64_t row_bytes(int64_t tokens) const;
   /// Reads what is always there. `order`: the matrices as a pass wants them, one after the other;
   /// `room`: bytes for those of them that stay, the ones that it wants most often and then the
-  /// first; `wide`: the others take wide_bytes(). Rows are kept for batches of `tokens`.
+  /// first; `wide`: the others take wide_extra() more. Rows are kept for batches of `tokens`.
   void load(std::span<const int32_t> order, uint64_t room, bool wide, int64_t tokens);
 
   /// Before a batch.

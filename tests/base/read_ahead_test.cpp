@@ -58,7 +58,6 @@ TEST(ReadAhead, BringsWhatIsWantedIntoTheCache) {
   EXPECT_EQ(cached_soon(file, 512, 300), 300u);
   EXPECT_EQ(cached_soon(file, 1024, 1), 1u);
   EXPECT_TRUE(ahead.wait(first));
-  // Again, though the last part ended there.
   const uint64_t third = ahead.want(1024 * kPage, 1);
   EXPECT_TRUE(ahead.wait(third));
   forget_pages(file);
@@ -66,11 +65,25 @@ TEST(ReadAhead, BringsWhatIsWantedIntoTheCache) {
   EXPECT_EQ(cached_soon(file, 1024, 1), 1u);
 }
 
+TEST(ReadAhead, BringsTheRestWhereAFirstPageIsThere) {
+  const InputFile file(write_pages());
+  forget_pages(file);
+  if (cached(file, 0, kPages) > 0) GTEST_SKIP() << "this file system keeps all pages";
+  posix_fadvise(file.descriptor(), 0, 0, POSIX_FADV_RANDOM);
+  char byte = 0;
+  file.read(512 * kPage, &byte, 1);
+  ASSERT_LT(cached(file, 512, 512), 512u);
+  ReadAhead ahead(file);
+  EXPECT_TRUE(ahead.wait(ahead.want(512 * kPage, 512 * kPage)));
+  EXPECT_EQ(cached_soon(file, 512, 512), 512u);
+}
+
 TEST(ReadAhead, SaysWhatDidNotComeWhole) {
   const InputFile file(write_pages());
   ReadAhead ahead(file);
   EXPECT_FALSE(ahead.wait(ahead.want((kPages - 1) * kPage, 100 * kPage)));
   EXPECT_FALSE(ahead.wait(ahead.want(2 * kPages * kPage, kPage)));
+  EXPECT_FALSE(ahead.wait(ahead.want(0, kPages * kPage + 1)));
   EXPECT_TRUE(ahead.wait(ahead.want((kPages - 1) * kPage, kPage)));
 }
 

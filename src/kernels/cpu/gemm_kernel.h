@@ -5,7 +5,8 @@
 /// What gemm.cpp drives: a micro-kernel for one instruction set and dtype. Internal.
 namespace hone::kernels {
 
-/// Lines to fetch ahead: from `next` on, `stride` bytes apart (0: nothing, as it were).
+/// Bytes to fetch ahead: from `next` on, `stride` with each step (0: nothing, as it were), of
+/// which a kernel that counts on the processor to fetch lines by two asks for the first line only.
 struct GemmFetch {
   const char* next;
   int64_t stride;
@@ -33,8 +34,7 @@ struct GemmKernel {
   void (*copy_row)(const void* from, int64_t k, void* to);
   /// sums[r * panel_rows + j], fp32 or for i8 int32, = (or +=, where `add`) sum of a(r, i) * b(j,
   /// i) over i < k, ascending in i: splitting k over several calls does not change a bit. Rows of A
-  /// are lda elements apart. Meanwhile one cache line is fetched into the L2 cache at each step of
-  /// one or two k.
+  /// are lda elements apart. Meanwhile `fetch` goes on into the L2 cache.
   void (*multiply)(int64_t rows, const void* a, int64_t lda, const void* b, int64_t k, bool add,
                    void* sums, GemmFetch fetch);
   /// Called around a worker's run of multiply; may be null.
