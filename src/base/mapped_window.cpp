@@ -58,26 +58,19 @@ void install_handler() {
 
 /// `offset` of the file lies on a huge page, and so does the window: not all file systems see to
 /// that. MAP_FAILED and errno where it cannot be.
-void* map_on_huge_page(int file, uint64_t offset, size_t bytes) {
+void* map_wide(int file, uint64_t offset, size_t bytes) {
   const auto from = static_cast<off_t>(offset);
   void* any = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file, from);
   if (any == MAP_FAILED || reinterpret_cast<uintptr_t>(any) % kHugePage == 0) return any;
   munmap(any, bytes);
-  void* space = mmap(nullptr, bytes + kHugePage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (space == MAP_FAILED) return space;
-  const auto begin = reinterpret_cast<uintptr_t>(space);
-  const uintptr_t aligned = (begin + kHugePage - 1) / kHugePage * kHugePage;
-  void* data =
-      mmap(reinterpret_cast<void*>(aligned), bytes, PROT_READ, MAP_SHARED | MAP_FIXED, file, from);
+  void* space = map_on_huge_page(bytes, PROT_NONE);
+  if (space == nullptr) return MAP_FAILED;
+  void* data = mmap(space, bytes, PROT_READ, MAP_SHARED | MAP_FIXED, file, from);
+  if (data != MAP_FAILED) return data;
   const int reason = errno;
-  if (data == MAP_FAILED) {
-    munmap(space, bytes + kHugePage);
-  } else {
-    if (aligned > begin) munmap(space, aligned - begin);
-    munmap(reinterpret_cast<void*>(aligned + bytes), begin + kHugePage - aligned);
-  }
+  munmap(space, bytes);
   errno = reason;
-  return data;
+  return MAP_FAILED;
 }
 
 size_t take_entry() {
@@ -100,7 +93,7 @@ MappedWindow::MappedWindow(const InputFile& file, uint64_t offset, size_t bytes,
   mapped_bytes_ = wide ? wide_bytes(offset, bytes) : (bytes + kPage - 1) / kPage * kPage;
   // Not populated at once: pages that come as they are read are in the cache then, and several
   // threads share the work (36 windows of 9.4 MB read once: 23 ms against 32).
-  void* mapped = wide ? map_on_huge_page(file.descriptor(), offset - ahead, mapped_bytes_)
+  void* mapped = wide ? map_wide(file.descriptor(), offset - ahead, mapped_bytes_)
                       : mmap(nullptr, mapped_bytes_, PROT_READ, MAP_SHARED, file.descriptor(),
                              static_cast<off_t>(offset));
   if (mapped == MAP_FAILED) {

@@ -28,6 +28,18 @@ bool bring_around(const InputFile& file, uint64_t offset) {
 
 }  // namespace
 
+/// Maps one huge page more than needed and gives the ends back.
+void* map_on_huge_page(size_t bytes, int protection) {
+  void* raw = mmap(nullptr, bytes + kHugePage, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (raw == MAP_FAILED) return nullptr;
+  const auto begin = reinterpret_cast<uintptr_t>(raw);
+  const uintptr_t aligned = (begin + kHugePage - 1) / kHugePage * kHugePage;
+  if (aligned > begin) munmap(raw, aligned - begin);
+  const size_t tail = begin + kHugePage - aligned;
+  if (tail > 0) munmap(reinterpret_cast<void*>(aligned + bytes), tail);
+  return reinterpret_cast<void*>(aligned);
+}
+
 bool bring_to_cache(const InputFile& file, uint64_t offset, uint64_t bytes) {
   if (offset + bytes > file.size()) return false;
   bool whole = true;

@@ -9,6 +9,9 @@ namespace hone {
 
 inline constexpr uint64_t kHugePage = 2 << 20;
 
+/// Address space that starts on a huge page; null where there is none. `bytes` is of whole pages.
+void* map_on_huge_page(size_t bytes, int protection);
+
 /// Brings bytes of a file into the system's cache, in huge pages where it has them for files: less
 /// work than reading, and a mapping of them costs one entry each. Nothing becomes resident. (438 MB
 /// from a disk of 6 GB/s: 70 ms of which 9 are the processor's; read in order, with the system's

@@ -16,18 +16,10 @@ constexpr size_t kPage = size_t{4} << 10;
 
 constexpr size_t round_up(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
-/// A mapping that starts on a huge page: maps one more than needed and gives the ends back.
 void* map_huge(size_t bytes) {
   const size_t wanted = round_up(bytes, kPage);
-  void* raw =
-      mmap(nullptr, wanted + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (raw == MAP_FAILED) return nullptr;
-  const auto begin = reinterpret_cast<uintptr_t>(raw);
-  const uintptr_t aligned = round_up(begin, kHugePage);
-  if (aligned > begin) munmap(raw, aligned - begin);
-  const size_t tail = begin + kHugePage - aligned;
-  if (tail > 0) munmap(reinterpret_cast<void*>(aligned + wanted), tail);
-  void* data = reinterpret_cast<void*>(aligned);
+  void* data = map_on_huge_page(wanted, PROT_READ | PROT_WRITE);
+  if (data == nullptr) return nullptr;
   // Whole huge pages only: a part of one would be resident beyond the block's end. The result is
   // not looked at: without huge pages it is only slower.
   madvise(data, wanted / kHugePage * kHugePage, MADV_HUGEPAGE);

@@ -56,6 +56,8 @@ TEST(MappedWindow, AWideOneHasTheSameBytes) {
   EXPECT_EQ(MappedWindow::wide_bytes((2 << 20) - 4096, 4097), 4u << 20);
   for (const size_t first : {0, 511, 512, 700, 1400}) {
     const MappedWindow window(file, first * 4096, 100 * 4096, true);
+    const auto at = reinterpret_cast<uintptr_t>(window.data());
+    EXPECT_EQ(at % (2 << 20), first * 4096 % (2 << 20)) << "on a huge page";
     for (const size_t page : {0, 1, 99}) {
       EXPECT_EQ(byte_at(window, page * 4096 + 5), static_cast<char>('a' + first + page)) << first;
     }

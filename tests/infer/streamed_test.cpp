@@ -62,7 +62,7 @@ struct StreamedCase {
 
 class Streamed : public testing::TestWithParam<StreamedCase> {
  protected:
-  /// Of a source, with room for `resident` bytes of matrices, twice.
+  /// Of a source, with room for so many bytes of matrices, twice.
   void expect_bits(Session& session, std::unique_ptr<WeightSource> source, uint64_t room,
                    bool wide) {
     const models::Batch batch = nine_sequences(session.config());

@@ -19,7 +19,7 @@ constexpr int64_t kPanel = 32;
 constexpr int64_t kGroups = 16;  // of k, in a tile
 constexpr int64_t kGroup = 4;    // bytes
 constexpr int64_t kRowBytes = kGroups * kGroup;
-constexpr int64_t kLine = 64;
+constexpr int64_t kLine = kCacheLine;
 constexpr int64_t kStride = kPanel * kGroup;  // between groups in a panel, and rows of sums
 
 /// Engine: its Element is that of A; load<tile>(from, stride), store<tile>(to, stride),

@@ -17,7 +17,6 @@ inline Cut part(int64_t total, int64_t parts, int64_t index) {
   return {index * total / parts, (index + 1) * total / parts};
 }
 
-constexpr size_t kCacheLine = 64;
 /// Of a block; by 768 fp32, under half of an L2 cache of 1 MB.
 constexpr int64_t kBlockRows = 128;
 constexpr int64_t kMostTiles = kBlockRows / 4;  ///< of a block, in any kernel

@@ -117,7 +117,8 @@ void FinishTile(const GemmArgs& args, const GemmTile& tile) {
   const Sums sums(args, tile);
   const char* ahead = tile.fetch.next;
   for (int64_t r = 0; r < tile.rows; ++r, c += args.ldc, ahead += tile.fetch.stride) {
-    for (int64_t at = 0; at < tile.fetch.stride; at += 64) __builtin_prefetch(ahead + at, 0, 2);
+    for (int64_t at = 0; at < tile.fetch.stride; at += int64_t{kCacheLine})
+      __builtin_prefetch(ahead + at, 0, 2);
     VF32 x[2];
     for (int v = 0; v < 2; ++v) {
       x[v] = ActivateSum<activation, Sums::kBytes>(sums.Load(r, v, bias[v]));

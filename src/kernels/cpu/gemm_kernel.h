@@ -5,6 +5,8 @@
 /// What gemm.cpp drives: a micro-kernel for one instruction set and dtype. Internal.
 namespace hone::kernels {
 
+constexpr size_t kCacheLine = 64;
+
 /// Bytes to fetch ahead: from `next` on, `stride` with each step (0: nothing, as it were), of
 /// which a kernel that counts on the processor to fetch lines by two asks for the first line only.
 struct GemmFetch {
