@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""Fails where a folder of src includes a folder below it in the list of layers."""
+"""Fails where a folder of src includes one below it in the list of layers, or one it must not know."""
 import pathlib
 import re
 import sys
 
 LAYERS = [
-    "base", "device", "tensor", "kernels", "plan", "autograd", "ops", "nn", "text", "io", "data",
-    "models", "metrics", "optim", "comm", "train", "infer", "explain", "profile", "study", "serve",
-    "cli",
+    "base", "report", "http", "device", "tensor", "kernels", "plan", "profile", "autograd", "ops", "nn", "text", "io", "data",
+    "prep", "models", "metrics", "optim", "comm", "train", "infer", "explain", "study", "api",
+    "serve", "cli",
 ]
+# Inference must link without what trains models.
+APART = {("infer", "optim"), ("infer", "train")}
 INCLUDE = re.compile(r'^\s*#include\s+"([a-z_]+)/')
 
 
@@ -25,9 +27,13 @@ def main() -> int:
                 continue
             for number, line in enumerate(path.read_text().splitlines(), 1):
                 match = INCLUDE.match(line)
-                if match and match[1] in rank and rank[match[1]] > rank[folder.name]:
-                    name = path.relative_to(root.parent)
+                if not match or match[1] not in rank:
+                    continue
+                name = path.relative_to(root.parent)
+                if rank[match[1]] > rank[folder.name]:
                     faults.append(f"{name}:{number}: {folder.name} includes {match[1]}, below it")
+                elif (folder.name, match[1]) in APART:
+                    faults.append(f"{name}:{number}: {folder.name} must not include {match[1]}")
     for fault in faults:
         print(fault)
     print(f"layers: {'ok' if not faults else f'{len(faults)} against the order'}")

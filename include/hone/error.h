@@ -5,7 +5,7 @@
 
 namespace hone {
 
-/// What went wrong, for whoever maps it to an exit code or an HTTP status (cli/exit_code.h).
+/// Says what went wrong, for whoever maps it to an exit code or an HTTP status (cli/exit_code.h).
 enum class ErrorKind {
   usage,        ///< a bad flag or argument
   bad_file,     ///< a file whose contents are wrong: weights, config, tokenizer, data

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <iterator>
-#include <set>
 #include <utility>
 
 #include "base/error.h"
-#include "plan/execution.h"
 
 namespace hone {
 namespace {
@@ -66,13 +64,6 @@ Value Tape::saved(Value value) {
   return *state(value).restored;
 }
 
-std::optional<Value> Tape::quantized(Value value) const {
-  const auto at = static_cast<size_t>(value.id);
-  return at < states_.size() ? states_[at].quantized : std::nullopt;
-}
-
-void Tape::set_quantized(Value value, Value bytes) { state(value).quantized = bytes; }
-
 std::optional<Value> Tape::gradient(Value value) const {
   const auto at = static_cast<size_t>(value.id);
   return at < states_.size() ? states_[at].gradient : std::nullopt;
@@ -104,18 +95,17 @@ void Tape::emit_again(Value x, Value y, const std::function<Value(Value)>& segme
   const std::vector<Value>& again = maker(plan_, copy).writes;
   for (size_t i = 0; i < kept.size(); ++i) plan_.alias(again[i], kept[i]);
   set_gradient(copy, *gradient(y));
-  std::vector<Waiting> waiting = std::move(state(y).waiting);
-  state(copy).waiting = std::move(waiting);
+  for (auto& [type, old] : state(y).annotations) {
+    const auto found = state(copy).annotations.find(type);
+    if (found != state(copy).annotations.end()) found->second->continue_from(*old);
+  }
   backward_to(count);
   state(x).gradient = gradient(input);
 }
 
 void Tape::backward() {
   backward_to(0);
-  emit_sums();
-  for (const State& each : states_) {
-    if (!each.waiting.empty()) fail(ErrorKind::internal, "a value that was not made again");
-  }
+  for (size_t i = 0; i < at_end_.size(); ++i) at_end_[i]();
 }
 
 bool Tape::gradient_is_shared(Value value) const {
@@ -127,31 +117,7 @@ bool Tape::gradient_is_shared(Value value) const {
   });
 }
 
-Tape::Through Tape::through(Value y) {
-  const auto reads = [&](const Step& step) {
-    return std::any_of(step.reads.begin(), step.reads.end(),
-                       [&](Value value) { return value.id == y.id; });
-  };
-  const std::vector<Step>& steps = plan_.steps();
-  return std::count_if(steps.begin(), steps.end(), reads) == 1 ? state(y).through : Through();
-}
-
-void Tape::when_there(Value x, std::function<void(Value)> emit) {
-  if (!state(x).made_again) return emit(saved(x));
-  state(x).waiting.push_back({plan_.scope(), std::move(emit)});
-}
-
-void Tape::made_again(Value y, Value copy) {
-  const std::string scope = plan_.scope();
-  const std::vector<Waiting> waiting = std::move(state(y).waiting);
-  for (const Waiting& each : waiting) {
-    plan_.set_scope(each.scope);
-    each.emit(copy);
-  }
-  plan_.set_scope(scope);
-}
-
-bool Tape::takes_gradient(const Weight& weight) {
+bool Tape::sets_gradient(const Weight& weight) {
   const auto overlaps = [&](const Weight& other) {
     return other.slot == weight.slot && other.offset < weight.offset + weight.rows * weight.width &&
            weight.offset < other.offset + other.rows * other.width;
@@ -163,41 +129,12 @@ bool Tape::takes_gradient(const Weight& weight) {
   return true;
 }
 
-void Tape::add_up(Value partials, std::shared_ptr<kernels::cuda::RowSums> sums) {
-  constexpr size_t kTogether = 24;  // of a few layers; their parts are held until then
-  sums_.emplace_back(partials, std::move(sums));
-  if (sums_.size() == kTogether) emit_sums();
-}
-
-void Tape::emit_sums() {
-  if (sums_.empty()) return;
-  Step step{"add_row_sums", {}, {}, {}};
-  std::vector<std::shared_ptr<kernels::cuda::RowSums>> list;
-  for (const auto& [partials, sums] : sums_) {
-    step.reads.push_back(partials);
-    list.push_back(sums);
+std::vector<Weight> Tape::trained(std::initializer_list<Weight> weights) const {
+  std::vector<Weight> list;
+  for (const Weight& weight : weights) {
+    if (trainable(weight)) list.push_back(weight);
   }
-  step.run = [list = std::move(list)](const Frame& frame) {
-    const GpuFrame& gpu = frame.gpu();
-    std::vector<kernels::cuda::RowSums> some;
-    const auto add = [&] {
-      gpu.check(gpu.api->add_row_sums(some.data(), static_cast<int64_t>(some.size()), gpu.stream));
-      some.clear();
-    };
-    // Layers that share weights add to the same sums, and those of one launch may not overlap.
-    std::set<const float*> outs;
-    for (const auto& sums : list) {
-      const auto taken = [&](const float* out) { return out && !outs.insert(out).second; };
-      if (std::any_of(std::begin(sums->outs), std::end(sums->outs), taken)) {
-        add();
-        outs = {std::begin(sums->outs), std::end(sums->outs)};
-      }
-      some.push_back(*sums);
-    }
-    add();
-  };
-  plan_.add(std::move(step));
-  sums_.clear();
+  return list;
 }
 
 void Tape::backward_to(size_t count) {

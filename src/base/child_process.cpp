@@ -18,7 +18,7 @@
 namespace hone {
 namespace {
 
-/// Both ends of a pipe, closed with it.
+/// Holds both ends of a pipe, which are closed with it.
 struct Pipe {
   Pipe() {
     if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
@@ -35,7 +35,7 @@ struct Pipe {
   void close_end(size_t which) {
     if (ends[which] >= 0) ::close(std::exchange(ends[which], -1));
   }
-  /// Closes the reading end where there is no more to come.
+  /// Appends what can be read, and closes the reading end where there is no more to come.
   void read_some(std::string& out) {
     std::array<char, 1 << 14> bytes;
     const ssize_t got = ::read(ends[0], bytes.data(), bytes.size());
@@ -47,7 +47,7 @@ struct Pipe {
   std::array<int, 2> ends = {-1, -1};
 };
 
-/// Between fork and exec: nothing that allocates or locks.
+/// Runs between fork and exec, so it neither allocates nor locks.
 [[noreturn]] void become(char* const* words, int out, int err) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   const int in = ::open("/dev/null", O_RDONLY);

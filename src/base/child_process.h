@@ -5,7 +5,7 @@
 
 namespace hone {
 
-/// What a program that has ended left.
+/// Holds what a program left that has ended.
 struct ChildResult {
   int code = 0;  ///< its exit code; 128 and the signal's number where one ended it
   std::string out;

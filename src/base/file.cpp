@@ -12,6 +12,8 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/file_calls.h"
+#include "base/function_ref.h"
 
 namespace hone {
 namespace {
@@ -20,28 +22,35 @@ namespace fs = std::filesystem;
 
 std::string reason() { return std::strerror(errno); }
 
-/// Beside `path`, and of this process alone.
+/// Names a file beside `path` that is this process's alone.
 std::string partial_name(const std::string& path) {
   return path + ".partial-" + std::to_string(::getpid());
 }
 
-/// The partial files and folders that this process has now.
+/// The partial files and folders that this process has now. They are created, renamed and removed
+/// under one lock: none appears, or becomes complete, while all are being removed.
 class Partials {
  public:
-  /// Before it is there: a name without a file does no harm, a file without a name stays.
-  void add(const std::string& name) {
+  /// Creates a partial output by `make`; where that fails, errno says why.
+  bool create(const std::string& name, FunctionRef<bool()> make) {
     const std::lock_guard lock(mutex_);
+    if (!make()) return false;
     names_.insert(name);
+    return true;
   }
   void drop(const std::string& name) {
     const std::lock_guard lock(mutex_);
     names_.erase(name);
   }
+  /// Renames a complete output to its final name.
+  bool publish(const std::string& name, const std::string& path) {
+    const std::lock_guard lock(mutex_);
+    return rename_path(name, path);
+  }
   void remove_all(bool for_good) {
     std::unique_lock lock(mutex_);
-    std::error_code ignored;
-    for (const std::string& name : names_) fs::remove_all(name, ignored);
-    if (for_good) lock.release();  // who adds now waits for the end
+    for (const std::string& name : names_) remove_tree(name);
+    if (for_good) lock.release();  // who begins one now waits for the end
   }
 
  private:
@@ -52,14 +61,6 @@ class Partials {
 Partials& partials() {
   static Partials all;
   return all;
-}
-
-void sync_folder_of(const std::string& path) {
-  const fs::path parent = fs::path(path).parent_path();
-  const int fd = ::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return;
-  ::fsync(fd);
-  ::close(fd);
 }
 
 }  // namespace
@@ -135,13 +136,11 @@ bool folder_exists(const std::string& path) {
 
 OutputFile::OutputFile(const std::string& path, size_t buffer_bytes)
     : path_(path), partial_(partial_name(path)), buffer_bytes_(buffer_bytes) {
-  partials().add(partial_);
-  fd_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (fd_ < 0) {
-    const std::string why = reason();
-    partials().drop(partial_);
-    fail(ErrorKind::usage, "{}: cannot create: {}", path, why);
-  }
+  const bool created = partials().create(partial_, [&] {
+    fd_ = create_file(partial_, O_TRUNC);
+    return fd_ >= 0;
+  });
+  if (!created) fail(creation_error_kind(errno), "{}: cannot create: {}", path, reason());
   buffer_.reserve(buffer_bytes_);
 }
 
@@ -149,7 +148,7 @@ OutputFile::~OutputFile() {
   partials().drop(partial_);
   if (fd_ < 0) return;
   ::close(fd_);
-  ::unlink(partial_.c_str());
+  remove_file(partial_);
 }
 
 void OutputFile::write(std::string_view bytes) {
@@ -162,28 +161,25 @@ void OutputFile::write(std::string_view bytes) {
 }
 
 void OutputFile::flush() {
-  std::string_view left = buffer_;
-  while (!left.empty()) {
-    const ssize_t put = ::write(fd_, left.data(), left.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) fail(ErrorKind::io, "{}: cannot write: {}", path_, reason());
-    left.remove_prefix(static_cast<size_t>(put));
+  if (buffer_.empty()) return;
+  if (!write_bytes(fd_, partial_, buffer_)) {
+    fail(ErrorKind::io, "{}: cannot write: {}", path_, reason());
   }
   buffer_.clear();
 }
 
 void OutputFile::commit() {
   flush();
-  if (::fsync(fd_) != 0 && errno != EINVAL) {
-    fail(ErrorKind::io, "{}: cannot write: {}", path_, reason());
-  }
+  if (!sync_file(fd_, partial_)) fail(ErrorKind::io, "{}: cannot write: {}", path_, reason());
   const int fd = std::exchange(fd_, -1);
-  if (::close(fd) != 0 || ::rename(partial_.c_str(), path_.c_str()) != 0) {
+  if (::close(fd) != 0 || !partials().publish(partial_, path_)) {
     const std::string why = reason();
-    ::unlink(partial_.c_str());
+    remove_file(partial_);
     fail(ErrorKind::io, "{}: cannot write: {}", path_, why);
   }
-  sync_folder_of(path_);
+  if (!sync_folder(folder_of(path_))) {
+    fail(ErrorKind::io, "{}: cannot write: {}", path_, reason());
+  }
 }
 
 void write_file(const std::string& path, std::string_view contents) {
@@ -199,27 +195,27 @@ OutputFolder::OutputFolder(const std::string& path) : path_(path) {
   if (fs::exists(path_, error) && !(fs::is_directory(path_, error) && fs::is_empty(path_, error))) {
     fail(ErrorKind::usage, "{}: exists and is not an empty folder", path_);
   }
-  fs::remove_all(partial_, error);
-  partials().add(partial_);
-  if (!fs::create_directories(partial_, error) || error) {
-    partials().drop(partial_);
-    fail(ErrorKind::usage, "{}: cannot create: {}", path_, error.message());
+  remove_tree(partial_);
+  if (!make_folders(folder_of(path_)) ||
+      !partials().create(partial_, [&] { return make_folder(partial_); })) {
+    fail(creation_error_kind(errno), "{}: cannot create: {}", path_, reason());
   }
 }
 
 OutputFolder::~OutputFolder() {
   partials().drop(partial_);
-  std::error_code ignored;
-  if (!committed_) fs::remove_all(partial_, ignored);
+  if (!committed_) remove_tree(partial_);
 }
 
 void OutputFolder::commit() {
-  std::error_code error;
-  fs::remove(path_, error);  // an empty folder; anything else makes the rename fail
-  fs::rename(partial_, path_, error);
-  if (error) fail(ErrorKind::io, "{}: cannot rename into place: {}", path_, error.message());
+  // The rename replaces an empty folder at the new name; anything else there makes it fail.
+  if (!sync_folder(partial_) || !partials().publish(partial_, path_)) {
+    fail(ErrorKind::io, "{}: cannot rename into place: {}", path_, reason());
+  }
   committed_ = true;
-  sync_folder_of(path_);
+  if (!sync_folder(folder_of(path_))) {
+    fail(ErrorKind::io, "{}: cannot write: {}", path_, reason());
+  }
 }
 
 void remove_partial_output(bool for_good) { partials().remove_all(for_good); }

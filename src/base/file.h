@@ -10,7 +10,7 @@ namespace hone {
 /// an error of that file, not a bus error.
 class InputFile {
  public:
-  /// Regular files only; anything else is an error that names the path.
+  /// Opens a regular file; anything else is an error that names the path.
   explicit InputFile(const std::string& path);
   ~InputFile();
   InputFile(InputFile&& other) noexcept;
@@ -21,16 +21,16 @@ class InputFile {
   uint64_t size() const { return size_; }
   /// Fills `out` with `bytes` bytes at `offset`; fewer is an error. Safe from several threads.
   void read(uint64_t offset, void* out, size_t bytes) const;
-  /// These few bytes will be read soon: the system may fetch them meanwhile. (For more there is
-  /// ReadAhead.)
+  /// Says that these few bytes will be read soon, so that the system may fetch them meanwhile.
+  /// (ReadAhead is for more.)
   void will_need(uint64_t offset, uint64_t bytes) const;
-  /// Whether the file has been written to since it was opened.
+  /// Says whether the file has been written to since it was opened.
   bool changed() const;
-  /// For mapping; stays this object's.
+  /// The descriptor serves to map the file and stays this object's.
   int descriptor() const { return fd_; }
 
  private:
-  /// What every write moves: nanoseconds of the last change.
+  /// Gives nanoseconds of the last change, which every write moves.
   int64_t change_time() const;
 
   std::string path_;
@@ -39,7 +39,7 @@ class InputFile {
   int64_t changed_at_ = 0;
 };
 
-/// The whole of a file of at most `limit` bytes.
+/// Reads the whole of a file of at most `limit` bytes.
 std::string read_file(const std::string& path, uint64_t limit = uint64_t{1} << 30);
 
 bool file_exists(const std::string& path);
@@ -70,7 +70,7 @@ class OutputFile {
   int fd_ = -1;
 };
 
-/// A whole file, complete or not at all; see OutputFile.
+/// Writes a whole file, which appears complete or not at all; see OutputFile.
 void write_file(const std::string& path, std::string_view contents);
 
 /// A new folder that appears under its final name only on commit(); see OutputFile. An existing
@@ -82,7 +82,7 @@ class OutputFolder {
   OutputFolder(const OutputFolder&) = delete;
   OutputFolder& operator=(const OutputFolder&) = delete;
 
-  /// Where to write files until commit().
+  /// Gives the folder to write files to until commit().
   const std::string& partial() const { return partial_; }
   void commit();
 
@@ -93,8 +93,8 @@ class OutputFolder {
 };
 
 /// Removes what every OutputFile and OutputFolder of this process has written and not committed;
-/// for a process that ends without unwinding. `for_good`: none can be begun from now on, so that
-/// nothing appears between this and the end.
+/// for a process that ends without unwinding. Where `for_good`, none can be begun from now on, so
+/// that nothing appears between this and the end.
 void remove_partial_output(bool for_good = false);
 
 }  // namespace hone

@@ -9,7 +9,7 @@ namespace hone {
 template <typename Signature>
 class FunctionRef;
 
-/// A borrowed callable: two words, no allocation. Must not outlive what it was made from.
+/// A borrowed callable: two words, no allocation. It must not outlive what it was made from.
 template <typename Result, typename... Args>
 class FunctionRef<Result(Args...)> {
  public:

@@ -48,8 +48,12 @@ Json parse_json(std::string_view text, const std::string& file) {
   }
 }
 
+std::string indented_json(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 void write_json(const std::string& path, const Json& json) {
-  write_file(path, json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  write_file(path, indented_json(json));
 }
 
 JsonFields::JsonFields(const Json& object, std::string file, std::string path)

@@ -7,11 +7,12 @@
 
 namespace hone {
 
-/// JSON written straight to its text, for output of which there may be millions of lines.
+/// These functions write JSON straight to its text, for output of which there may be millions of
+/// lines.
 
-/// A string in quotes. What is not UTF-8 becomes U+FFFD.
+/// Appends a string in quotes. What is not UTF-8 becomes U+FFFD.
 void append_json(std::string& out, std::string_view text);
-/// The shortest decimal that reads back as the same value; null where it is not finite.
+/// Appends the shortest decimal that reads back as the same value; null where it is not finite.
 void append_json(std::string& out, float value);
 void append_json(std::string& out, double value);
 void append_json_integer(std::string& out, int64_t value);
@@ -20,7 +21,7 @@ void append_json(std::string& out, std::integral auto value) {
 }
 void append_json(std::string& out, bool value) = delete;
 
-/// `[a,b,...]` of anything that append_json takes.
+/// Appends `[a,b,...]` of anything that append_json takes.
 template <typename List>
 void append_json_list(std::string& out, const List& values) {
   char before = '[';

@@ -7,29 +7,30 @@
 
 namespace hone {
 
-/// Bytes of a file mapped for reading, resident from the first read until this goes. A read error
-/// or a file that has become shorter, which would end the process by a bus error, shows as zeros
-/// and in lost(): the first window of a process installs a handler of that signal for this.
+/// Bytes of a file mapped for reading, which are resident from the first read until this is
+/// destroyed. A read error or a file that has become shorter, which would end the process by a bus
+/// error, shows as zeros and in lost(): the first window of a process installs a handler of that
+/// signal for this.
 class MappedWindow {
  public:
   MappedWindow() = default;
-  /// `offset` is a multiple of 4096; [offset, offset + bytes) lies in the file. A wide window takes
-  /// in the whole of all huge pages that it touches: where the system's cache has the file in such
-  /// pages it maps each by one entry. (85 MB in 48 windows, read once by a thread: 3.0 against
-  /// 6.2 ms.)
-  MappedWindow(const InputFile& file, uint64_t offset, size_t bytes, bool wide = false);
+  /// [offset, offset + bytes) lies in the file; the window takes in whole pages. Where
+  /// `huge_pages`, the window takes in the whole of all huge pages that it touches: where the
+  /// system's cache has the file in such pages it maps each by one entry. (85 MB in 48 windows,
+  /// read once by a thread: 3.0 against 6.2 ms.)
+  MappedWindow(const InputFile& file, uint64_t offset, size_t bytes, bool huge_pages = false);
   ~MappedWindow();
   MappedWindow(MappedWindow&& other) noexcept;
   MappedWindow& operator=(MappedWindow&& other) noexcept;
 
-  /// What a wide window may have resident.
-  static uint64_t wide_bytes(uint64_t offset, uint64_t bytes);
+  /// Gives the most bytes that a window on huge pages may have resident.
+  static uint64_t huge_page_bytes(uint64_t offset, uint64_t bytes);
 
   const void* data() const { return data_; }
-  /// Whether the system fetches pages around one that is read and not there, as it does at first:
-  /// not needed where all are in the cache.
+  /// Says whether the system is to fetch pages around one that is read and not there, as it does at
+  /// first; this is not needed where all are in the cache.
   void foresee(bool on) const;
-  /// Whether some of what was read here never came from the file.
+  /// Says whether some of what was read here never came from the file.
   bool lost() const;
 
  private:

@@ -1,6 +1,9 @@
 #include "base/page_cache.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
 
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22
@@ -9,31 +12,46 @@
 namespace hone {
 namespace {
 
-/// One page is mapped; the system brings the huge page around it, and begins with the next. Where
-/// that page was there already, or the system is too old for this, it brings nothing more, and the
-/// rest is asked for by single pages.
+constexpr uint64_t kSmallPage = 4096;
+
+std::atomic<uint64_t>& bytes_of_page() {
+  static std::atomic<uint64_t> bytes = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  return bytes;
+}
+
+bool in_cache(void* page) {
+  unsigned char there = 0;
+  return mincore(page, 1, &there) == 0 && (there & 1) != 0;
+}
+
+/// Maps one page; the system brings the huge page around it, and begins with the next. Where that
+/// page was there already, the system is too old for this (or is qemu, which says that it has done
+/// it and has not) or its huge pages are others, the rest is asked for by single pages.
 bool bring_around(const InputFile& file, uint64_t offset) {
-  constexpr size_t kOnePage = 4096;
+  const uint64_t one = page_bytes();
   void* page =
-      mmap(nullptr, kOnePage, PROT_READ, MAP_SHARED, file.descriptor(), static_cast<off_t>(offset));
+      mmap(nullptr, one, PROT_READ, MAP_SHARED, file.descriptor(), static_cast<off_t>(offset));
   if (page == MAP_FAILED) return false;
-  unsigned char was_there = 1;
-  mincore(page, kOnePage, &was_there);
-  madvise(page, kOnePage, MADV_HUGEPAGE);
-  const bool came = madvise(page, kOnePage, MADV_POPULATE_READ) == 0;
-  munmap(page, kOnePage);
-  if (!came || was_there & 1) file.will_need(offset, kHugePage);
+  const bool was_there = in_cache(page);
+  madvise(page, one, MADV_HUGEPAGE);
+  const bool came = madvise(page, one, MADV_POPULATE_READ) == 0 && in_cache(page);
+  munmap(page, one);
+  if (!came || was_there || one != kSmallPage) file.will_need(offset, kHugePage);
   return came;
 }
 
 }  // namespace
+
+uint64_t page_bytes() { return bytes_of_page().load(std::memory_order_relaxed); }
+ScopedPageBytes::ScopedPageBytes(uint64_t bytes) : before_(bytes_of_page().exchange(bytes)) {}
+ScopedPageBytes::~ScopedPageBytes() { bytes_of_page().store(before_); }
 
 /// Maps one huge page more than needed and gives the ends back.
 void* map_on_huge_page(size_t bytes, int protection) {
   void* raw = mmap(nullptr, bytes + kHugePage, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (raw == MAP_FAILED) return nullptr;
   const auto begin = reinterpret_cast<uintptr_t>(raw);
-  const uintptr_t aligned = (begin + kHugePage - 1) / kHugePage * kHugePage;
+  const uintptr_t aligned = round_up(begin, kHugePage);
   if (aligned > begin) munmap(raw, aligned - begin);
   const size_t tail = begin + kHugePage - aligned;
   if (tail > 0) munmap(reinterpret_cast<void*>(aligned + bytes), tail);

@@ -29,10 +29,10 @@ inline std::array<uint32_t, 4> philox(uint64_t key, uint64_t counter_high, uint6
   return c;
 }
 
-/// Uniform in [0, 1) with 24 bits.
+/// Gives a uniform value in [0, 1) with 24 bits.
 inline float uniform(uint32_t word) { return static_cast<float>(word >> 8) * 0x1p-24f; }
 
-/// Two standard normal values of two words (Box and Muller).
+/// Makes two standard normal values of two words (Box and Muller).
 inline std::array<float, 2> normal_pair(uint32_t a, uint32_t b) {
   const float radius = std::sqrt(-2.f * std::log(1.f - uniform(a)));
   const float angle = 2.f * std::numbers::pi_v<float> * uniform(b);

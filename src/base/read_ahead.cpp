@@ -20,7 +20,7 @@ ReadAhead::~ReadAhead() {
   if (thread_.joinable()) thread_.join();
 }
 
-/// With all signals blocked, so that they go to threads of the caller's.
+/// Starts the thread with all signals blocked, so that they go to threads of the caller's.
 bool ReadAhead::start() {
   if (started_) return thread_.joinable();
   started_ = true;

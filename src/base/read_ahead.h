@@ -17,16 +17,16 @@ class ReadAhead {
  public:
   /// `file` must outlive this.
   explicit ReadAhead(const InputFile& file);
-  /// What has not been brought by now is given up.
+  /// Gives up what has not been brought by now.
   ~ReadAhead();
   ReadAhead(const ReadAhead&) = delete;
   ReadAhead& operator=(const ReadAhead&) = delete;
 
-  /// Returns at once, with the part's number, from 1 on: they come in the order that they were
-  /// asked for. 0 where nothing can be brought.
+  /// Asks for a part and returns its number, from 1 on, at once; parts come in the order in which
+  /// they were asked for. Returns 0 where nothing can be brought.
   uint64_t want(uint64_t offset, uint64_t bytes);
-  /// Until that part has come or is on its way, whole (true) or not; once a part. A reader that
-  /// does not wait takes the work over, page by page.
+  /// Waits until a part has come or is on its way, whole (true) or not; to be called once a part. A
+  /// reader that does not wait takes the work over, page by page.
   bool wait(uint64_t number);
 
  private:
@@ -40,7 +40,7 @@ class ReadAhead {
   bool stopped();
 
   const InputFile& file_;
-  bool started_ = false;  ///< the thread: by the first want()
+  bool started_ = false;  ///< whether the thread runs: the first want() starts it
   std::mutex mutex_;
   std::condition_variable asked_, done_;
   std::deque<Part> parts_;

@@ -14,6 +14,9 @@ thread_local bool inside_task = false;
 inline void pause() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("isb" ::
+                       : "memory");  // waits for some tens of cycles, where yield often does not
 #endif
 }
 

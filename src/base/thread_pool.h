@@ -11,9 +11,9 @@
 
 namespace hone {
 
-/// Fork-join workers. The caller is one of them: a pool of one starts no thread.
-/// Of our own rather than OpenMP: its runtime is opaque to the thread sanitizer, and the same
-/// workers must serve kernels, tokenisation and loading without oversubscribing the cores.
+/// Fork-join workers. The caller is one of them: a pool of one starts no thread. hone has its own
+/// pool rather than OpenMP, whose runtime is opaque to the thread sanitizer; the same workers must
+/// serve kernels, tokenisation and loading without oversubscribing the cores.
 class ThreadPool {
  public:
   /// `task` counts from 0; `worker` is below size() and no two calls under way share one.
@@ -36,13 +36,14 @@ class ThreadPool {
   void drain(int worker);
   void give_up();
 
-  // Of gate_: a run takes workers in; below it the count of those inside. run() returns when the
-  // gate is shut and nobody is inside: a worker that has not woken up by then is not waited for,
-  // which on busy cores would cost a turn of the scheduler at every run.
+  // kOpen is the bit of gate_ by which a run takes workers in; the bits below it count those
+  // inside. run() returns when the gate is shut and nobody is inside: a worker that has not woken
+  // up by then is not waited for, which on busy cores would cost a turn of the scheduler at every
+  // run.
   static constexpr uint32_t kOpen = 1u << 31;
 
   // Tasks are cut into one range a worker, so that neighbouring tasks of one run and of the next
-  // fall to one core and its caches; who is done goes on with what others have left.
+  // fall to one core and its caches; a worker that is done goes on with what others have left.
   struct alignas(64) Range {
     std::atomic<int64_t> next{0};
     int64_t end = 0;

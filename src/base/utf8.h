@@ -20,10 +20,10 @@ void append_utf8(char32_t code, std::string& out);
 
 bool is_valid_utf8(std::string_view text);
 
-/// `text` with every invalid subpart replaced by U+FFFD.
+/// Gives `text` with every invalid subpart replaced by U+FFFD.
 std::string replace_invalid_utf8(std::string_view text);
 
-/// Code points in valid UTF-8.
+/// Counts the code points of valid UTF-8.
 int64_t count_code_points(std::string_view text);
 
 }  // namespace hone

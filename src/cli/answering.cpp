@@ -12,6 +12,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "infer/line_answers.h"
+#include "profile/recorder.h"
 
 namespace hone::cli {
 namespace {
@@ -39,6 +40,7 @@ void declare(Arguments& arguments, AnsweringOptions& options) {
   arguments.flag("--no-truncate", options.no_truncate, "refuse longer texts instead of cutting");
   arguments.text("--memory-budget", "SIZE", options.memory_budget,
                  "most memory to use, such as 64MB: streams weights");
+  arguments.flag("--no_plan", options.no_plan, kNoPlanHelp);
 }
 
 void warn_unexpected(bool quiet, const infer::Session& session) {
@@ -69,20 +71,22 @@ int answer_records(const CommonOptions& common, const AnsweringOptions& options,
   settings.tuning = common.tuning;
   settings.threads = common.threads;
   settings.max_length = options.max_length;
+  settings.planned = !options.no_plan;
   if (!options.memory_budget.empty()) {
     settings.memory_budget = parse_bytes("--memory-budget", options.memory_budget);
   }
+  std::optional<profile::Span> opening(std::in_place, "opening the model", profile::Stage::loading);
   infer::Session session(options.model, settings);
+  opening.reset();
   Progress progress("hone", "texts", common.quiet || options.input == "-");
-  std::string line;
   infer::AnswerHandler handler;
-  handler.answer = [&](const infer::Answer& answer) {
-    line = "{";
-    write(session, answer, line);
-    append_counts(answer, line);
-    line += "}\n";
-    output.write(line);
+  handler.format = [&](const infer::Answer& answer, std::string& out) {
+    out += '{';
+    write(session, answer, out);
+    append_counts(answer, out);
+    out += "}\n";
   };
+  handler.write = [&](std::string_view text) { output.write(text); };
   handler.idle = [&] { output.flush(); };
   handler.progress = [&](const infer::LineCounts& counts) { progress.update(counts.records); };
   handler.truncate = !options.no_truncate;
@@ -97,7 +101,7 @@ int answer_records(const CommonOptions& common, const AnsweringOptions& options,
   warn_unexpected(common.quiet, session);
   if (counts.truncated > 0) {
     warn(common.quiet, fmt::format("{} of {} texts were cut to {} tokens", counts.truncated,
-                                   counts.records, session.max_length()));
+                                   counts.records, session.max_units()));
   }
   return kDone;
 }

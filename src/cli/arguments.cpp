@@ -2,7 +2,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <charconv>
+#include <cstdlib>
 #include <numeric>
 
 #include "base/error.h"
@@ -14,7 +16,7 @@ namespace {
 
 constexpr int64_t kMostThreads = 4096;
 
-/// An option's name with all separators alike.
+/// Gives an option's name with all separators alike.
 std::string folded(std::string_view name) {
   std::string out(name);
   std::replace(out.begin(), out.end(), '_', '-');
@@ -57,6 +59,17 @@ double real_number(const std::string& name, const std::string& given, double low
   return value;
 }
 
+/// Empty where it is not set. Kubernetes sets HONE_PORT to tcp://... where a service has the name
+/// "hone"; no option takes that.
+std::string variable_value(const std::string& variable) {
+  const char* value = std::getenv(variable.c_str());
+  if (!value || std::string_view(value).starts_with("tcp://")) return {};
+  return value;
+}
+
+/// Set while declaration_of() runs a subcommand for its declaration alone.
+thread_local Declaration* wanted_declaration = nullptr;
+
 std::string first_name(const std::string& names) { return names.substr(0, names.find(',')); }
 
 }  // namespace
@@ -77,7 +90,7 @@ std::optional<std::string> nearest(std::string_view name, const std::vector<std:
 struct Arguments::App {
   CLI::App app;
   std::vector<std::string> names;  ///< every long name, with its dashes
-  std::vector<std::string> flags;  ///< those of them that take no value
+  std::vector<std::string> flags;  ///< the long names that take no value
   std::vector<std::pair<std::string, std::string>> replaced;
   std::vector<CLI::Option*> hidden;
   bool advanced = false;
@@ -124,6 +137,25 @@ void Arguments::text(const std::string& names, const std::string& value, std::st
                      const std::string& help) {
   app_->add(
       names, value, [&target](const std::string& given) { target = given; }, help);
+}
+
+void Arguments::texts(const std::string& names, const std::string& value,
+                      std::vector<std::string>& target, const std::string& help) {
+  app_->note(names);
+  CLI::Option* option =
+      app_->app
+          .add_option_function<std::vector<std::string>>(
+              names, [&target](const std::vector<std::string>& given) { target = given; }, help)
+          ->expected(1)
+          ->take_all()
+          ->type_name(value);
+  if (app_->advanced) app_->hidden.push_back(option);
+}
+
+void Arguments::lists(const std::string& names, const std::string& value,
+                      std::vector<std::string>& target, const std::string& help) {
+  texts(names, value, target, help);
+  app_->app.get_option(first_name(names))->expected(1, CLI::detail::expected_max_vector_size);
 }
 
 void Arguments::integer(const std::string& names, int64_t low, int64_t high, int64_t& target,
@@ -180,12 +212,9 @@ void Arguments::take_dtype(const std::string& dtype) {
 
 void Arguments::declare_common() {
   app_->add(
-      "--device", "NAME",
-      [this](const std::string& name) {
-        cuda_index(name);  // says what is wrong with it
-        common_.device = name;
-      },
-      "auto (default), cpu, cuda or cuda:N");
+      "--device", "NAME", [this](const std::string& name) { take_devices(name); },
+      allow_devices_ ? "auto (default), cpu, cuda:N; a list: cuda:0,cuda:1"
+                     : "auto (default), cpu, cuda or cuda:N");
   text("--tuning", "FILE", common_.tuning, "GPU: fastest products, found once and kept");
   app_->add(
       "--dtype", "TYPE", [this](const std::string& name) { take_dtype(name); },
@@ -198,8 +227,78 @@ void Arguments::declare_common() {
       "default: the cores this process may use");
   app_->add_flag("--json", common_.json, "results as JSON");
   app_->add_flag("--quiet", common_.quiet, "no progress, no warnings");
-  app_->app.set_version_flag("--version", version_line(), "the version");
-  app_->note("--version");
+}
+
+Declaration Arguments::declaration() const {
+  Declaration all{app_->app.get_description(), app_->example, {}};
+  for (const CLI::Option* option : app_->app.get_options()) {
+    DeclaredOption declared{{}, option->get_type_name(), option->get_description()};
+    for (const std::string& name : option->get_lnames()) declared.names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) declared.names.push_back("-" + name);
+    if (option->get_items_expected_max() == 0) declared.value.clear();
+    if (declared.names.empty()) declared.value = option->get_name(true);
+    declared.advanced =
+        std::find(app_->hidden.begin(), app_->hidden.end(), option) != app_->hidden.end();
+    all.options.push_back(std::move(declared));
+  }
+  if (!app_->hidden.empty()) all.options.push_back({{"--help-all"}, "", "every option"});
+  return all;
+}
+
+Declaration declaration_of(int (*command)(const std::vector<std::string>& arguments)) {
+  Declaration declaration;
+  wanted_declaration = &declaration;
+  try {
+    command({});
+  } catch (...) {
+    wanted_declaration = nullptr;
+    throw;
+  }
+  wanted_declaration = nullptr;
+  return declaration;
+}
+
+void Arguments::take_devices(const std::string& names) {
+  common_.device = names;
+  if (!allow_devices_) {
+    cuda_index(names);  // says what is wrong with it
+    return;
+  }
+  for (const std::string& name : CLI::detail::split(names, ',')) cuda_index(name);
+}
+
+void Arguments::read_environment(std::string prefix, std::vector<std::string> plain) {
+  environment_prefix_ = std::move(prefix);
+  plain_variables_ = std::move(plain);
+}
+
+std::vector<std::string> Arguments::environment_words(const std::vector<std::string>& given) const {
+  std::vector<std::string> words;
+  if (environment_prefix_.empty()) return words;
+  // An option with several names that is given under one of them takes no other's variable.
+  std::vector<const CLI::Option*> taken;
+  const auto take = [&](const std::string& name) {
+    const CLI::Option* option = app_->app.get_option_no_throw(name);
+    const bool first = std::find(taken.begin(), taken.end(), option) == taken.end();
+    taken.push_back(option);
+    return first;
+  };
+  for (const std::string& word : given) {
+    for (const std::string& name : app_->names) {
+      if (folded(word.substr(0, word.find('='))) == folded(name)) take(name);
+    }
+  }
+  for (const std::string& name : app_->names) {
+    if (name == "--help" || name == "--version") continue;
+    const bool plain =
+        std::find(plain_variables_.begin(), plain_variables_.end(), name) != plain_variables_.end();
+    std::string variable = folded(name.substr(2));
+    for (char& c : variable) c = c == '-' ? '_' : static_cast<char>(std::toupper(c));
+    std::string value = variable_value(environment_prefix_ + "_" + variable);
+    if (value.empty() && plain) value = variable_value(variable);
+    if (!value.empty() && take(name)) words.push_back(name + "=" + value);
+  }
+  return words;
 }
 
 std::string Arguments::spelled(const std::string& argument) const {
@@ -228,11 +327,18 @@ bool Arguments::is_switch_value(const std::string& option, const std::string& wo
 
 bool Arguments::parse(const std::vector<std::string>& arguments, std::string& answer) {
   app_->advanced = false;
-  declare_common();
+  if (with_common_) declare_common();
+  app_->app.set_version_flag("--version", version_line(), "the version");
+  app_->note("--version");
+  if (wanted_declaration) {
+    *wanted_declaration = declaration();
+    answer.clear();
+    return false;
+  }
   std::vector<std::string> words;
   bool options = true;
   bool all = false;
-  std::string asked;  // for help or the version, even where a value is missing
+  std::string asked;  // set where help or the version is asked for, even where a value is missing
   for (const std::string& argument : arguments) {
     options = options && argument != "--";
     if (options && !app_->hidden.empty() && folded(argument) == "--help-all") {
@@ -246,10 +352,12 @@ bool Arguments::parse(const std::vector<std::string>& arguments, std::string& an
       words.push_back(options ? spelled(argument) : argument);
     }
   }
+  const std::vector<std::string> from_environment = environment_words(words);
+  words.insert(words.begin(), from_environment.begin(), from_environment.end());
   if (!asked.empty()) words = {asked};
   app_->hide(all);
   app_->app.footer("Example: " + app_->example);
-  std::reverse(words.begin(), words.end());  // as CLI11 takes them
+  std::reverse(words.begin(), words.end());  // CLI11 takes them in reverse
   try {
     app_->app.parse(std::move(words));
     return true;

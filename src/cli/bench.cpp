@@ -10,13 +10,13 @@
 #include "cli/exit_code.h"
 #include "cli/output.h"
 #include "data/line_reader.h"
-#include "infer/bench_cases.h"
-#include "infer/train_bench.h"
+#include "study/bench_cases.h"
+#include "study/train_bench.h"
 
 namespace hone::cli {
 namespace {
 
-std::string json_of(const infer::BenchResult& result) {
+std::string json_of(const study::BenchResult& result) {
   std::string out = "{\"case\":";
   append_json(out, std::string_view(result.name));
   const std::pair<const char*, double> numbers[] = {{"median_ms", result.median_ms},
@@ -35,7 +35,7 @@ std::string json_of(const infer::BenchResult& result) {
   return out + fmt::format(",\"checked\":{}}}\n", result.checked);
 }
 
-std::string text_of(const infer::BenchResult& result) {
+std::string text_of(const study::BenchResult& result) {
   return fmt::format(
       "{}: {:.3f} ms median ({:.3f} to {:.3f}), {:.1f} sequences/s, {:.1f} GFLOP/s ({:.0f}% of "
       "peak), {:.2f} GB/s, {}\n",
@@ -43,7 +43,7 @@ std::string text_of(const infer::BenchResult& result) {
       100 * result.share_of_peak, result.gbytes_per_s, result.kernel);
 }
 
-std::string json_of(const infer::TrainBenchResult& result) {
+std::string json_of(const study::TrainBenchResult& result) {
   std::string out = "{\"case\":";
   append_json(out, std::string_view(result.name));
   const std::pair<const char*, double> numbers[] = {
@@ -73,13 +73,12 @@ std::string json_of(const infer::TrainBenchResult& result) {
   return out + "}}\n";
 }
 
-std::string text_of(const infer::TrainBenchResult& result) {
+std::string text_of(const study::TrainBenchResult& result) {
   constexpr double kMega = 1 << 20;
   std::string out = fmt::format(
       "{}: {:.1f} ms a step, median ({:.1f} to {:.1f}), {:.2f} sequences/s, {:.1f} GFLOP/s "
-      "({:.0f}% "
-      "of peak)\n  forward {:.1f} ms, backward {:.1f} ms, optimiser {:.1f} ms; activations {:.0f} "
-      "MB\n",
+      "({:.0f}% of peak)\n"
+      "  forward {:.1f} ms, loss+backward {:.1f} ms, optimiser {:.1f} ms; activations {:.0f} MB\n",
       result.name, result.median_ms, result.p10_ms, result.p90_ms, result.per_second, result.gflops,
       100 * result.share_of_peak, result.forward_ms, result.backward_ms, result.optimizer_ms,
       static_cast<double>(result.activation_bytes) / kMega);
@@ -91,7 +90,7 @@ std::string text_of(const infer::TrainBenchResult& result) {
   return out;
 }
 
-/// One token count a line.
+/// Reads one token count a line.
 std::vector<int64_t> read_lengths(const std::string& path) {
   constexpr int64_t kMostTokens = 512;
   std::vector<int64_t> lengths;
@@ -135,11 +134,11 @@ int bench(const Words& words) {
   }
   if (small.given()) return bench_small(small, arguments.common());
   if (name.empty() || name == "list") {
-    for (const std::string& known : infer::bench_case_names()) print(known + "\n");
-    for (const std::string& known : infer::train_bench_names()) print(known + "\n");
+    for (const std::string& known : study::bench_case_names()) print(known + "\n");
+    for (const std::string& known : study::train_bench_names()) print(known + "\n");
     return kDone;
   }
-  infer::BenchOptions options;
+  study::BenchOptions options;
   options.dtype = arguments.common().dtype;
   options.device = arguments.common().device;
   options.tune = tune;
@@ -149,11 +148,11 @@ int bench(const Words& words) {
   if (!lengths.empty()) options.lengths = read_lengths(lengths);
   if (name.starts_with("train-")) {
     const auto result =
-        infer::run_train_bench(name, {options, checkpointing ? int64_t{1} << 20 : int64_t{0}});
+        study::run_train_bench(name, {options, checkpointing ? int64_t{1} << 20 : int64_t{0}});
     print(arguments.common().json ? json_of(result) : text_of(result));
     return kDone;
   }
-  const infer::BenchResult result = infer::run_bench_case(name, options);
+  const study::BenchResult result = study::run_bench_case(name, options);
   print(arguments.common().json ? json_of(result) : text_of(result));
   return kDone;
 }

@@ -14,10 +14,10 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "device/cpu_info.h"
-#include "infer/small_report.h"
 #include "io/folder.h"
 #include "models/convert.h"
 #include "models/packed_file.h"
+#include "study/small_report.h"
 
 namespace hone::cli {
 namespace {
@@ -36,10 +36,10 @@ std::vector<std::string> split(const std::string& text, char mark) {
   return parts;
 }
 
-/// "int8+exits+32MB"
-infer::SmallVariant parse_variant(const std::string& name) {
+/// Reads "int8+exits+32MB".
+study::SmallVariant parse_variant(const std::string& name) {
   const std::vector<std::string> parts = split(name, '+');
-  infer::SmallVariant variant;
+  study::SmallVariant variant;
   bool known = false;
   for (const DType dtype : {DType::f32, DType::bf16, DType::i8}) {
     if (parts[0] != dtype_name(dtype)) continue;
@@ -60,7 +60,7 @@ infer::SmallVariant parse_variant(const std::string& name) {
 }
 
 int measure_one(const SmallFlags& flags, const CommonOptions& common, const data::Task* task) {
-  infer::SmallOptions options;
+  study::SmallOptions options;
   options.threads = common.threads;
   options.max_length = flags.max_length;
   options.evaluate.max_samples = flags.max_samples;
@@ -68,10 +68,10 @@ int measure_one(const SmallFlags& flags, const CommonOptions& common, const data
     options.evaluate.task_labels = task->labels;
     options.evaluate.metrics = task->metrics;
   }
-  options.open = [&] { return std::move(open_parts(flags.data, task).front().records); };
-  const infer::SmallResult result =
-      infer::measure_small(flags.model, parse_variant(flags.variant), options);
-  print(infer::to_json(result).dump() + "\n");
+  options.open = [&] { return std::move(open_sets(flags.data, task).front().records); };
+  const study::SmallResult result =
+      study::measure_small(flags.model, parse_variant(flags.variant), options);
+  print(study::to_json(result).dump() + "\n");
   return kDone;
 }
 
@@ -86,15 +86,15 @@ class SmallRun {
         packed_(file_exists(model_.path + "/" + models::kPackedName)),
         scratch_((fs::temp_directory_path() / fmt::format("hone-bench-{}", ::getpid())).string()) {}
 
-  std::vector<infer::SmallResult> all(const std::vector<uint64_t>& budgets) {
-    std::vector<infer::SmallResult> results;
-    const bool has_exits = model_.config.exits.method != models::ExitMethod::none;
+  std::vector<study::SmallResult> all(const std::vector<uint64_t>& budgets) {
+    std::vector<study::SmallResult> results;
+    const bool has_exits = model_.config->exits.method != models::ExitMethod::none;
     for (const bool exits : has_exits ? std::vector{false, true} : std::vector{false}) {
       for (const DType dtype : dtypes()) {
-        const infer::SmallResult free = measure({dtype, exits, 0});
+        const study::SmallResult free = measure({dtype, exits, 0});
         results.push_back(free);
         for (const uint64_t budget : budgets) {
-          // One that is not felt is no variant.
+          // A budget that is not felt is no variant.
           if (budget < free.peak_bytes) results.push_back(measure({dtype, exits, budget}));
         }
       }
@@ -108,8 +108,8 @@ class SmallRun {
     return {models::PackedFile(model_.path + "/" + models::kPackedName).dtype()};
   }
 
-  /// The packed file of a dtype, made when it is first wanted. An adapter's folder cannot be packed
-  /// and streams as it is.
+  /// Gives the packed file of a dtype, made when it is first wanted. An adapter's folder cannot be
+  /// packed and streams as it is.
   std::string stream_folder(DType dtype) {
     if (packed_ || !model_.adapter.empty()) return folder_;
     const std::string to = scratch_.partial() + "/" + std::string(dtype_name(dtype));
@@ -117,7 +117,7 @@ class SmallRun {
       say(fmt::format("packing {} to be streamed", dtype_name(dtype)));
       models::ConvertOptions options;
       options.dtype = dtype;
-      options.kept = model_.config.quantization.kept;
+      options.kept = model_.config->quantization.kept;
       options.stream = true;
       models::convert_folder(folder_, to, options);
     }
@@ -126,13 +126,13 @@ class SmallRun {
 
   void say(const std::string& what) const { warn(common_.quiet, "bench: " + what); }
 
-  infer::SmallResult measure(const infer::SmallVariant& variant) {
+  study::SmallResult measure(const study::SmallVariant& variant) {
     const std::string folder = variant.budget > 0 ? stream_folder(variant.dtype) : folder_;
     Words words = {"bench", "--small", folder, "--variant", variant.name(), "--quiet"};
     const auto add = [&](const char* flag, const std::string& value) {
       words.insert(words.end(), {flag, value});
     };
-    if (!flags_.data.data.empty()) add("--data", flags_.data.data);
+    if (!flags_.data.folder.empty()) add("--data", flags_.data.folder);
     if (!flags_.data.task.empty()) add("--task_name", flags_.data.task);
     if (!flags_.data.split.empty()) add("--split", flags_.data.split);
     if (flags_.max_length > 0) add("--max_seq_length", std::to_string(flags_.max_length));
@@ -140,15 +140,16 @@ class SmallRun {
     if (common_.threads > 0) add("--threads", std::to_string(common_.threads));
     const ChildResult child = run_child(own_program(), words);
     if (child.code != kDone) return refused(variant, child);
-    infer::SmallResult result = infer::small_result(variant, parse_json(child.out, variant.name()));
+    study::SmallResult result = study::small_result(variant, parse_json(child.out, variant.name()));
     say(fmt::format("{}: {:.1f} MB, {:.2f} ms, {:.0f} texts/s, {} {:.4f}", variant.name(),
                     static_cast<double>(result.peak_bytes) / 1e6, result.p50_ms, result.per_second,
                     result.metric, result.score));
     return result;
   }
 
-  /// Only a budget may be refused; anything else is wrong with all variants.
-  infer::SmallResult refused(const infer::SmallVariant& variant, const ChildResult& child) const {
+  /// Gives a refused variant. Only a budget may be refused; anything else is wrong with all
+  /// variants.
+  study::SmallResult refused(const study::SmallVariant& variant, const ChildResult& child) const {
     std::string why = child.err;
     while (!why.empty() && why.back() == '\n') why.pop_back();
     if (why.starts_with("hone: ")) why.erase(0, 6);
@@ -157,7 +158,7 @@ class SmallRun {
            variant.name(), why.empty() ? fmt::format("ended with code {}", child.code) : why);
     }
     say(fmt::format("{}: {}", variant.name(), why));
-    infer::SmallResult result{.variant = variant};
+    study::SmallResult result{.variant = variant};
     result.refused = why;
     return result;
   }
@@ -178,13 +179,13 @@ std::string base_name(const std::string& path) {
 }  // namespace
 
 bool SmallFlags::given() const {
-  return !model.empty() || !data.data.empty() || !data.task.empty() || !output.empty() ||
+  return !model.empty() || !data.folder.empty() || !data.task.empty() || !output.empty() ||
          !variant.empty();
 }
 
 void declare(Arguments& arguments, SmallFlags& flags) {
   arguments.text("--small", "DIR", flags.model, "report on a model in little memory, over --data");
-  arguments.text("--data", "PATH", flags.data.data, "labelled file, or the task's folder");
+  arguments.text("--data", "PATH", flags.data.folder, "labelled file, or the task's folder");
   arguments.text("--task_name", "TASK", flags.data.task, "of a folder: sst2, mrpc, ...");
   arguments.text("--split", "NAME", flags.data.split, "of the task; default: validation");
   arguments.text("--budgets", "LIST", flags.budgets, "of memory; default 32MB,64MB,128MB");
@@ -197,18 +198,18 @@ void declare(Arguments& arguments, SmallFlags& flags) {
 
 int bench_small(SmallFlags flags, const CommonOptions& common) {
   if (flags.model.empty()) fail(ErrorKind::usage, "--small: missing; the folder of a model");
-  if (flags.data.data.empty() && flags.data.task != "reviews") {
+  if (flags.data.folder.empty() && flags.data.task != "reviews") {
     fail(ErrorKind::usage, "--data: missing; a labelled file, or a folder with --task_name");
   }
   if (flags.data.task.empty()) {
-    if (folder_exists(flags.data.data)) {
+    if (folder_exists(flags.data.folder)) {
       fail(ErrorKind::usage, "--task_name: missing; which task's files to take of {}",
-           flags.data.data);
+           flags.data.folder);
     }
-    flags.data.validation_file = flags.data.data;
+    flags.data.validation_file = flags.data.folder;
   }
   const data::Task* task = task_of(flags.data);
-  open_parts(flags.data, task);  // so that a mistake is told before the long work
+  open_sets(flags.data, task);  // so that a mistake is told before the long work
   if (!flags.variant.empty()) return measure_one(flags, common, task);
   std::vector<uint64_t> budgets;
   for (const std::string& size : split(flags.budgets, ',')) {
@@ -217,14 +218,14 @@ int bench_small(SmallFlags flags, const CommonOptions& common) {
   if (!flags.output.empty()) {
     const OutputFolder possible(flags.output);
   }
-  infer::SmallReport report;
+  study::SmallReport report;
   report.model = base_name(flags.model);
-  report.data = task ? task->name : base_name(flags.data.data);
+  report.data = task ? task->name : base_name(flags.data.folder);
   report.machine = cpu_info().name;
   report.threads = common.threads > 0 ? common.threads : usable_cores();
   report.results = SmallRun(flags, common, io::resolve_model(flags.model)).all(budgets);
-  if (!flags.output.empty()) infer::write_report(report, flags.output);
-  print(common.json ? infer::to_json(report).dump() + "\n" : infer::to_markdown(report));
+  if (!flags.output.empty()) study::write_report(report, flags.output);
+  print(common.json ? study::to_json(report).dump() + "\n" : study::to_markdown(report));
   return kDone;
 }
 

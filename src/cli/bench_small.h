@@ -10,10 +10,10 @@ namespace hone::cli {
 /// `hone bench --small`: how a model runs where memory is short.
 struct SmallFlags {
   std::string model;
-  EvalData data;
+  data::LabelledData data;
   std::string budgets = "32MB,64MB,128MB";
   std::string output;
-  std::string variant;  ///< this one alone, in this process
+  std::string variant;  ///< the one variant that this process measures
   int64_t max_length = 0;
   int64_t max_samples = -1;
 

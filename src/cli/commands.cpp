@@ -4,43 +4,46 @@
 
 #include <array>
 #include <new>
+#include <optional>
 #include <string_view>
 
 #include "base/error.h"
 #include "cli/arguments.h"
 #include "cli/exit_code.h"
+#include "cli/flag_names.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/version.h"
+#include "comm/run_failed.h"
 
 namespace hone::cli {
 namespace {
 
-struct Command {
-  const char* name;
-  const char* summary;
-  int (*run)(const Words& arguments);
-};
-
-constexpr std::array<Command, 8> kCommands = {{
+constexpr std::array<Command, 14> kCommands = {{
     {"train", "fine-tune a classifier, or train one from nothing", train},
     {"predict", "label texts with a classifier", predict},
     {"eval", "score a classifier on a task or a labelled file", eval},
     {"embed", "turn texts into vectors", embed},
     {"tokenize", "show how texts become token ids", tokenize},
     {"info", "what this build, this machine and a model have", info},
+    {"prep", "make raw reviews a store of entries to train on", prep},
     {"convert", "write a model folder in another dtype", convert},
     {"bench", "measure forward passes", bench},
+    {"profile", "show where the time and memory of a command go", profile, true},
+    {"doctor", "look for what is wrong or slow here, or in a profile", doctor},
+    {"report", "show runs, profiles and studies as a page", report, true},
+    {"serve", "answer requests over HTTP", serve, true},
+    {"completion", "what makes a shell complete hone's options", completion},
 }};
 
-constexpr std::array kLater = {"profile", "study", "doctor", "prep", "explain", "serve"};
+constexpr std::array kLater = {"study", "explain"};
 
 std::string help() {
   std::string text =
       "hone trains and runs BERT-family classifiers from Hugging Face folders.\n"
       "Usage: hone COMMAND [OPTIONS]\n\nCommands:\n";
   for (const Command& command : kCommands) {
-    text += fmt::format("  {:<10}{}\n", command.name, command.summary);
+    text += fmt::format("  {:<12}{}\n", command.name, command.summary);
   }
   return text +
          "\nhone COMMAND --help shows a command's options; hone --version the version.\n"
@@ -63,7 +66,8 @@ std::string help() {
 int dispatch(const Words& arguments) {
   const std::string first = arguments.empty() ? "--help" : arguments.front();
   if (first == "--help" || first == "-h" || first == "help") {
-    print(help());
+    const bool man = arguments.size() == 2 && arguments[1] == "--man";
+    print(man ? man_page() : help());
     return arguments.empty() ? kUserError : kDone;
   }
   if (first == "--version") {
@@ -72,7 +76,8 @@ int dispatch(const Words& arguments) {
   }
   for (const Command& command : kCommands) {
     if (first == command.name) {
-      const Interruptible interruptible;
+      std::optional<Interruptible> interruptible;
+      if (!command.has_signals) interruptible.emplace();
       return command.run({arguments.begin() + 1, arguments.end()});
     }
   }
@@ -86,13 +91,17 @@ int complain(std::string_view message, int code) {
 
 }  // namespace
 
+std::span<const Command> commands() { return kCommands; }
+
 int run(const Words& arguments) {
   try {
     return dispatch(arguments);
   } catch (const ReaderGone&) {
     return kDone;  // `hone ... | head`: the reader has what it wanted
+  } catch (const comm::RunFailed& error) {
+    return error.told_here() ? complain(error.what(), kFailed) : kFailed;
   } catch (const Error& error) {
-    return complain(error.what(), exit_code(error.kind()));
+    return complain(with_flags(error), exit_code(error.kind()));
   } catch (const std::bad_alloc&) {
     return complain("not enough memory", exit_code(ErrorKind::memory));
   } catch (const std::exception& error) {

@@ -12,10 +12,10 @@
 #include "cli/exit_code.h"
 #include "cli/output.h"
 #include "cli/progress.h"
-#include "infer/choose_int8.h"
-#include "infer/exit_curve.h"
 #include "io/folder.h"
 #include "models/folder.h"
+#include "study/choose_int8.h"
+#include "study/exit_curve.h"
 
 namespace hone::cli {
 namespace {
@@ -25,7 +25,7 @@ struct ConvertWords {
   std::string output;
   std::string shard = "5GB";
   std::string format = "safetensors";
-  EvalData data;
+  data::LabelledData data;
   double max_drop = 0.5;
   bool mixed = false;
   bool exits = false;
@@ -58,33 +58,32 @@ void declare(Arguments& arguments, ConvertWords& options) {
 }
 
 /// Measures the model in fp32 and in int8; too large a drop is an error.
-infer::Int8Choice measure_int8(const ConvertWords& options, const CommonOptions& common) {
+study::Int8Choice measure_int8(const ConvertWords& options, const CommonOptions& common) {
   if (!options.data.given()) {
     fail(ErrorKind::usage,
          "--dtype: 'int8' is measured on data; name it by --task_name and --data, or by "
          "--validation_file");
   }
   const data::Task* task = task_of(options.data);
-  infer::Int8Options how;
+  study::Int8Options how;
   how.max_drop = options.max_drop;
   how.mixed = options.mixed;
   how.threads = common.threads;
   how.max_length = options.max_length;
   how.evaluate.max_samples = options.max_samples;
-  how.evaluate.batch_size = 256;
   if (task) {
     how.evaluate.task_labels = task->labels;
     how.evaluate.metrics = task->metrics;
   }
   how.open = [&] {
     std::vector<std::unique_ptr<data::RecordStream>> streams;
-    for (EvalPart& part : open_parts(options.data, task))
+    for (data::LabelledSet& part : open_sets(options.data, task))
       streams.push_back(std::move(part.records));
     return streams;
   };
   Progress progress("hone convert", "samples", common.quiet);
   how.evaluate.progress = [&](int64_t samples) { progress.update(samples); };
-  infer::Int8Choice choice = infer::choose_int8(options.model, how);
+  study::Int8Choice choice = study::choose_int8(options.model, how);
   if (choice.drop() > options.max_drop) {
     fail(ErrorKind::failed,
          "{}: {} falls from {:.4f} in fp32 to {:.4f} in int8{}, {:.2f} points; --max-drop allows "
@@ -108,7 +107,7 @@ int calibrate_exits(const ConvertWords& given, const CommonOptions& common) {
   }
   const data::Task* task = task_of(given.data);
   Progress progress("hone convert", "samples", common.quiet);
-  infer::ExitCurveOptions how;
+  study::ExitCurveOptions how;
   how.target_drop = given.target_drop;
   how.threads = common.threads;
   how.max_length = given.max_length;
@@ -118,20 +117,20 @@ int calibrate_exits(const ConvertWords& given, const CommonOptions& common) {
     how.evaluate.task_labels = task->labels;
     how.evaluate.metrics = task->metrics;
   }
-  how.open = [&] { return std::move(open_parts(given.data, task).front().records); };
+  how.open = [&] { return std::move(open_sets(given.data, task).front().records); };
   const std::string folder = io::resolve_model(given.model);
-  const infer::ExitCurve curve = infer::measure_exits(folder, how);
-  infer::store_exits(folder, curve);
+  const study::ExitCurve curve = study::measure_exits(folder, how);
+  study::store_exits(folder, curve);
   if (common.json) {
-    print(json_line(infer::to_json(curve)));
+    print(json_line(study::to_json(curve)));
   } else {
-    print(infer::to_csv(curve));
+    print(study::to_csv(curve));
   }
   if (curve.chosen < 0) {
     fail(ErrorKind::failed, "{}: every setting of the exits loses more than {} points of {}",
          folder, given.target_drop, curve.metric);
   }
-  const infer::ExitPoint& best = curve.points[static_cast<size_t>(curve.chosen)];
+  const study::ExitPoint& best = curve.points[static_cast<size_t>(curve.chosen)];
   if (!common.json && !common.quiet) {
     print(fmt::format(
         "{}: {} ({:.2f} of {} layers, {} {:.4f} against {:.4f}), {:.2f} times as fast at batch 1, "
@@ -142,14 +141,14 @@ int calibrate_exits(const ConvertWords& given, const CommonOptions& common) {
   return kDone;
 }
 
-Json json_of(const infer::Int8Choice& choice) {
+Json json_of(const study::Int8Choice& choice) {
   Json costs = Json::object();
   for (const auto& [part, cost] : choice.costs) costs[part] = cost;
   return {{"metric", choice.metric}, {"samples", choice.samples}, {"before", choice.before},
           {"after", choice.after},   {"drop", choice.drop()},     {"costs", costs}};
 }
 
-std::string text_of(const infer::Int8Choice& choice) {
+std::string text_of(const study::Int8Choice& choice) {
   std::string out = fmt::format(
       "{} over {} samples: {:.4f} in fp32, {:.4f} in int8 ({:+.2f} points)\n", choice.metric,
       choice.samples, choice.before, choice.after, 100 * (choice.after - choice.before));
@@ -162,10 +161,11 @@ std::string text_of(const infer::Int8Choice& choice) {
   return out;
 }
 
-/// Of a folder that is packed as it is stored, which has been measured before.
+/// Gives the quantization of a folder that is packed as it is stored, which has been measured
+/// before.
 models::Quantization stored_bytes(const ConvertWords& options, const CommonOptions& common) {
   if (!options.stream || common.wanted_dtype()) return {};
-  return models::open_model_folder(io::resolve_model(options.model)).config.quantization;
+  return models::open_model_folder(io::resolve_model(options.model)).config->quantization;
 }
 
 }  // namespace
@@ -201,7 +201,7 @@ int convert(const Words& words) {
     options.kept = stored.kept;
   } else if (options.dtype == DType::i8) {
     { const OutputFolder possible(given.output); }  // said before the long work
-    const infer::Int8Choice choice = measure_int8(given, common);
+    const study::Int8Choice choice = measure_int8(given, common);
     options.kept = choice.kept;
     options.measured = json_of(choice);
     result = options.measured;

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <optional>
+
 #include "base/error.h"
 #include "base/json_text.h"
 #include "cli/answering.h"
@@ -13,6 +15,7 @@
 #include "cli/progress.h"
 #include "device/memory.h"
 #include "infer/evaluate.h"
+#include "profile/recorder.h"
 
 namespace hone::cli {
 namespace {
@@ -21,16 +24,17 @@ constexpr int64_t kMost = int64_t{1} << 40;
 
 struct EvalOptions {
   std::string model;
-  EvalData data;
+  data::LabelledData data;
   int64_t max_length = 0;
   int64_t batch_size = 8;
   int64_t max_samples = -1;
   bool no_truncate = false;
   std::string memory_budget;
+  bool no_plan = false;
   ExitFlags exits;
 };
 
-/// What a model with exits gave; `all_layers` only where there was a deadline, to show what it
+/// The results of a model with exits; `all_layers` only where there was a deadline, to show what it
 /// cost.
 struct ExitResult {
   double layers = 0;
@@ -50,16 +54,10 @@ void declare(Arguments& arguments, EvalOptions& options) {
                  "most memory to use, such as 64MB: streams weights");
   arguments.integer("--max_eval_samples", 1, kMost, options.max_samples, "default: all");
   arguments.integer("--per_device_eval_batch_size", 1, 1 << 16, options.batch_size,
-                    "default 8; the answers do not depend on it");
+                    "for scripts: texts are packed by their tokens");
   declare(arguments, options.exits);
+  arguments.flag("--no_plan", options.no_plan, kNoPlanHelp);
   arguments.example("hone eval --model DIR --task_name sst2 --data glue --json");
-}
-
-/// Several batches at a time: sequences are packed without padding, so that a larger batch costs
-/// nothing and changes no answer.
-int64_t grouped(int64_t batch_size) {
-  constexpr int64_t kEnough = 256;
-  return (kEnough + batch_size - 1) / batch_size * batch_size;
 }
 
 std::string metrics_json(const std::vector<std::pair<std::string, double>>& metrics) {
@@ -96,8 +94,8 @@ std::string text_of(const ExitResult& exits) {
   return out;
 }
 
-std::string json_of(const EvalPart& part, const infer::Evaluation& result, const char* device,
-                    DType dtype, const ExitResult& exits) {
+std::string json_of(const data::LabelledSet& part, const infer::Evaluation& result,
+                    const char* device, DType dtype, const ExitResult& exits) {
   std::string out = "{\"task\":";
   append_json(out, std::string_view(part.task));
   out += ",\"split\":";
@@ -117,7 +115,7 @@ std::string json_of(const EvalPart& part, const infer::Evaluation& result, const
                    dtype_name(dtype), json_of(exits));
 }
 
-std::string text_of(const EvalPart& part, const infer::Evaluation& result, DType dtype,
+std::string text_of(const data::LabelledSet& part, const infer::Evaluation& result, DType dtype,
                     const ExitResult& exits) {
   std::string out = fmt::format("{} {}: {} samples, {} tokens, {} truncated\n", part.task,
                                 part.split, result.samples, result.tokens, result.truncated);
@@ -145,34 +143,36 @@ int eval(const Words& words) {
   const CommonOptions& common = arguments.common();
   require_model(options.model);
   const data::Task* task = task_of(options.data);
-  const std::vector<EvalPart> parts = open_parts(options.data, task);
+  const std::vector<data::LabelledSet> parts = open_sets(options.data, task);
   infer::SessionOptions settings;
   settings.dtype = common.wanted_dtype();
   settings.device = common.device;
   settings.tuning = common.tuning;
   settings.threads = common.threads;
   settings.max_length = options.max_length;
+  settings.planned = !options.no_plan;
   apply(options.exits, settings);
   if (!options.memory_budget.empty()) {
     settings.memory_budget = parse_bytes("--memory-budget", options.memory_budget);
   }
+  std::optional<profile::Span> opening(std::in_place, "opening the model", profile::Stage::loading);
   infer::Session session(options.model, settings);
+  opening.reset();
   for (size_t i = 0; i < parts.size(); ++i) {
-    const EvalPart& part = parts[i];
+    const data::LabelledSet& part = parts[i];
     Progress progress("hone eval " + part.task, "samples", common.quiet);
     infer::EvaluateOptions how;
     if (task) {
       how.task_labels = task->labels;
       how.metrics = task->metrics;
     }
-    how.batch_size = grouped(options.batch_size);
     how.max_samples = options.max_samples;
     how.truncate = !options.no_truncate;
     how.deadline = settings.deadline;
     how.progress = [&](int64_t samples) { progress.update(samples); };
     const infer::Evaluation result = infer::evaluate(session, *part.records, how);
     if (result.samples == 0) fail(ErrorKind::bad_file, "{}: {}: no samples", part.task, part.split);
-    const DType dtype = session.encoder().dtype();
+    const DType dtype = session.model().dtype();
     ExitResult exits{result.layers, options.exits.deadline_ms, result.late, {}};
     if (settings.deadline > 0) {
       infer::SessionOptions whole = settings;
@@ -180,7 +180,7 @@ int eval(const Words& words) {
       whole.deadline = 0;
       infer::Session all_layers(options.model, whole);
       how.deadline = 0;
-      const EvalPart again = std::move(open_parts(options.data, task)[i]);
+      const data::LabelledSet again = std::move(open_sets(options.data, task)[i]);
       exits.all_layers = infer::evaluate(all_layers, *again.records, how).metrics;
     }
     const char* device = session.on_gpu() ? "cuda" : "cpu";

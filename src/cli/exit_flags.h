@@ -5,7 +5,7 @@
 
 namespace hone::cli {
 
-/// How a model with early exits is run.
+/// Says how a model with early exits is run.
 struct ExitFlags {
   int64_t patience = 0;
   double entropy = -1;

@@ -7,6 +7,8 @@
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
+#include "comm/mpi_plugin.h"
+#include "comm/nccl.h"
 #include "device/cpu_info.h"
 #include "device/cuda.h"
 #include "infer/model_facts.h"
@@ -16,8 +18,6 @@
 
 namespace hone::cli {
 namespace {
-
-using OrderedJson = nlohmann::ordered_json;
 
 OrderedJson build_facts() {
 #if defined(__clang__)
@@ -43,7 +43,7 @@ OrderedJson build_facts() {
           {"weights", {"safetensors", "pytorch_model.bin", ".pth"}}};
 }
 
-/// What there is for CUDA, or why there is nothing.
+/// Adds what there is for CUDA, or why there is nothing.
 void add_cuda(OrderedJson& facts) {
   const CudaInfo& cuda = cuda_info();
   OrderedJson& devices = facts["devices"];
@@ -73,6 +73,26 @@ void add_cuda(OrderedJson& facts) {
   facts["cuda"] = std::move(about);
 }
 
+/// Adds by what processes of a run can speak with each other, or why they cannot.
+void add_ranks(OrderedJson& facts) {
+  const comm::MpiInfo& mpi = comm::mpi_info();
+  const comm::NcclInfo& nccl = comm::nccl_info();
+  OrderedJson ranks{{"shared_memory", true}, {"mpi", {{"plugin", mpi.plugin}}}};
+  ranks["nccl"] = {{"library", nccl.library}};
+  if (mpi.missing.empty()) {
+    ranks["mpi"]["version"] = mpi.library;
+  } else {
+    ranks["mpi"]["missing"] = mpi.missing;
+  }
+  if (nccl.missing.empty()) {
+    ranks["nccl"]["version"] =
+        fmt::format("{}.{}.{}", nccl.version / 10000, nccl.version / 100 % 100, nccl.version % 100);
+  } else {
+    ranks["nccl"]["missing"] = nccl.missing;
+  }
+  facts["ranks"] = std::move(ranks);
+}
+
 OrderedJson machine_facts() {
   const CpuInfo& cpu = cpu_info();
   std::vector<std::string> isas;
@@ -91,47 +111,35 @@ OrderedJson machine_facts() {
   facts["isa"] = isa_name(chosen_isa());
   facts["kernels"] = kernels;
   add_cuda(facts);
+  add_ranks(facts);
   return facts;
 }
 
-const char* problem_name(models::ProblemType problem) {
+const char* problem_name(ProblemType problem) {
   switch (problem) {
-    case models::ProblemType::multi_label:
+    case ProblemType::multi_label:
       return "multi_label_classification";
-    case models::ProblemType::regression:
+    case ProblemType::regression:
       return "regression";
     default:
       return "single_label_classification";
   }
 }
 
-/// "WordPiece", "BPE", "Unigram", by the file that a tokenizer is read from.
-std::string tokenizer_kind(const std::string& folder) {
-  const std::string file = folder + "/tokenizer.json";
-  if (file_exists(file)) {
-    const Json json = parse_json(read_file(file), file);
-    return JsonFields(json, file).object("model").string("type", std::string("unnamed"));
-  }
-  if (file_exists(folder + "/vocab.txt")) return "WordPiece";
-  return file_exists(folder + "/merges.txt") ? "BPE" : "Unigram";
-}
-
 OrderedJson model_json(const std::string& model, const CommonOptions& common) {
   const infer::ModelFacts facts = infer::model_facts(model, common.wanted_dtype(), common.threads);
-  const models::EncoderConfig& config = facts.folder.config;
-  const auto tokenizer = text::Tokenizer::load(facts.folder.path, config.model_type);
-  OrderedJson json = {{"path", facts.folder.path},
-                      {"family", config.model_type},
-                      {"layers", config.depth()},
-                      {"hidden_size", config.hidden_size},
-                      {"parameters", facts.parameters},
-                      {"bytes_by_dtype", facts.stored_bytes},
-                      {"dtype", dtype_name(facts.dtype)},
-                      {"packed_bytes", facts.packed_bytes},
-                      {"max_length", facts.max_length},
-                      {"forward_bytes", facts.forward_bytes},
-                      {"tokenizer", tokenizer_kind(facts.folder.path)},
-                      {"vocabulary", tokenizer.id_end()}};
+  const models::ModelConfig& config = *facts.folder.config;
+  const auto processor = models::family_of(config).open_processor(
+      config, {.path = facts.folder.path, .model = facts.folder.path});
+  OrderedJson json = {{"path", facts.folder.path}, {"family", config.model_type}};
+  for (const auto& [name, value] : config.facts()) json[name] = value;
+  json.update({{"parameters", facts.parameters},
+               {"bytes_by_dtype", facts.stored_bytes},
+               {"dtype", dtype_name(facts.dtype)},
+               {"packed_bytes", facts.packed_bytes},
+               {"max_length", facts.max_length},
+               {"forward_bytes", facts.forward_bytes}});
+  json.update(processor->facts());
   if (facts.packed) {
     json["packed_file"] = models::kPackedName;
   } else {
@@ -186,6 +194,14 @@ std::string machine_text(const OrderedJson& facts) {
                          cuda["driver"].get<std::string>(), cuda["runtime"].get<std::string>(),
                          cuda["products"].get<std::string>(), cuda["kernels"].get<std::string>()));
   }
+  const OrderedJson& ranks = facts["ranks"];
+  const auto found = [](const OrderedJson& library) {
+    return library.contains("missing") ? "not used: " + library["missing"].get<std::string>()
+                                       : library["version"].get<std::string>();
+  };
+  out += line("ranks", "shared memory on one host");
+  out += line("mpi", found(ranks["mpi"]));
+  out += line("nccl", found(ranks["nccl"]));
   if (cpu["amx_palette_leaf_empty"].get<bool>()) {
     out += line("note", "AMX is there but CPUID leaf 0x1D is empty; libraries that trust it crash");
   }

@@ -22,7 +22,7 @@ sigset_t handled_signals() {
   sigaddset(&set, kWake);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction action {};
-    // Left ignored where whoever started us had it so (nohup, background jobs).
+    // A signal stays ignored where whoever started us had it so (nohup, background jobs).
     if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_IGN) {
       sigaddset(&set, signal);
     }

@@ -16,8 +16,8 @@ class GracefulStop {
   bool requested() const;
 };
 
-/// While it lives, an interrupt (Ctrl-C) or a request to end removes unfinished output and ends
-/// the process with 128 and the signal's number: 130, 143. To be made before other threads: they
+/// While it lives, an interrupt (Ctrl-C) or a request to end removes unfinished output and ends the
+/// process with 128 and the signal's number: 130, 143. It is made before other threads: they
 /// inherit that the signals are left to its own thread.
 class Interruptible {
  public:

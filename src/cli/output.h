@@ -12,18 +12,18 @@ namespace hone::cli {
 /// Standard output was closed by whoever read it. Not an error: there is nobody left to tell.
 struct ReaderGone {};
 
-/// Where results go: standard output, a device or a pipe, as they come; or a file, which appears
+/// Writes results to standard output, a device or a pipe, as they come; or a file, which appears
 /// complete on finish() or not at all.
 class Output {
  public:
-  /// Empty or "-": standard output.
+  /// Opens a path; an empty one or "-" is standard output.
   explicit Output(const std::string& path);
   ~Output();
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
   void write(std::string_view bytes);
-  /// What was written can be read by others now; of a file only finish() does that.
+  /// Lets others read what was written now; a file is readable only from finish() on.
   void flush();
   void finish();
 
@@ -34,10 +34,10 @@ class Output {
   std::string buffer_;
 };
 
-/// All of `text` to standard output.
+/// Writes all of `text` to standard output.
 void print(std::string_view text);
 
-/// One line with its end. Bytes that are no UTF-8, as a path may have, become U+FFFD.
+/// Gives one line with its end. Bytes that are no UTF-8, as a path may have, become U+FFFD.
 std::string json_line(const Json& json);
 
 }  // namespace hone::cli

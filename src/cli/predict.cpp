@@ -9,7 +9,7 @@
 namespace hone::cli {
 namespace {
 
-void append_prediction(const models::EncoderConfig& config, const infer::Answer& answer, bool raw,
+void append_prediction(const models::ModelConfig& config, const infer::Answer& answer, bool raw,
                        std::string& out) {
   const infer::Prediction prediction = infer::classify(config, answer.values);
   out += "\"label\":";
@@ -24,7 +24,7 @@ void append_prediction(const models::EncoderConfig& config, const infer::Answer&
     append_json(out, prediction.scores[i]);
   }
   out += '}';
-  if (config.problem == models::ProblemType::multi_label) {
+  if (config.problem == ProblemType::multi_label) {
     std::vector<std::string_view> chosen;
     for (const int64_t i : prediction.chosen)
       chosen.push_back(config.labels[static_cast<size_t>(i)]);

@@ -6,9 +6,9 @@
 namespace hone::cli {
 namespace {
 
-constexpr double kRedraw = 0.2;   // seconds
-constexpr double kPlainLine = 5;  // seconds
-constexpr double kPatience = 1;   // before a terminal is bothered
+constexpr double kRedraw = 0.2;     // seconds
+constexpr double kPlainLine = 5;    // seconds
+constexpr double kBotherAfter = 1;  // before a terminal is bothered
 
 }  // namespace
 
@@ -17,7 +17,7 @@ Progress::Progress(std::string what, std::string unit, bool quiet)
       unit_(std::move(unit)),
       shown_(!quiet),
       terminal_(::isatty(STDERR_FILENO) == 1),
-      next_(terminal_ ? kPatience : kPlainLine) {}
+      next_(terminal_ ? kBotherAfter : kPlainLine) {}
 
 Progress::~Progress() {
   if (drawn_) fmt::print(stderr, "\r\033[K");

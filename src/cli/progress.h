@@ -7,8 +7,8 @@
 
 namespace hone::cli {
 
-/// How far long work has come, on standard error: one line drawn again and again on a terminal, a
-/// line every few seconds elsewhere. Nothing is shown of work that is soon done.
+/// Shows how far long work has come, on standard error: one line drawn again and again on a
+/// terminal, a line every few seconds elsewhere. Nothing is shown of work that is soon done.
 class Progress {
  public:
   /// `what` names the work, `unit` what is counted.
@@ -29,7 +29,7 @@ class Progress {
   Stopwatch watch_;
 };
 
-/// A warning on standard error, unless `quiet`.
+/// Writes a warning on standard error, unless `quiet`.
 void warn(bool quiet, const std::string& message);
 
 }  // namespace hone::cli

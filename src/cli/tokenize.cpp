@@ -1,5 +1,4 @@
 #include "base/error.h"
-#include "base/file.h"
 #include "base/json_text.h"
 #include "base/thread_pool.h"
 #include "cli/arguments.h"
@@ -8,8 +7,7 @@
 #include "cli/output.h"
 #include "device/cpu_info.h"
 #include "infer/line_answers.h"
-#include "io/folder.h"
-#include "models/folder.h"
+#include "models/folder_tokenizer.h"
 #include "text/tokenizer.h"
 
 namespace hone::cli {
@@ -48,12 +46,7 @@ text::Tokenizer load(const TokenizeOptions& options) {
     fail(ErrorKind::usage, "tokenize: expected one of --model and --tokenizer");
   }
   if (!options.tokenizer.empty()) return text::Tokenizer::load(options.tokenizer);
-  const std::string folder = io::resolve_model(options.model);
-  if (!file_exists(folder + "/config.json") && !file_exists(folder + "/modules.json")) {
-    return text::Tokenizer::load(folder);
-  }
-  const models::ModelFolder model = models::open_model_folder(folder);
-  return text::Tokenizer::load(model.path, model.config.model_type);
+  return models::load_tokenizer(options.model);
 }
 
 text::EncodeOptions encode_options(const TokenizeOptions& options,

@@ -97,7 +97,7 @@ std::string text_of(const train::Summary& summary) {
   using train::Stage;
   const Row rows[] = {{"loading", stages[Stage::loading]},
                       {"forward", stages[Stage::forward]},
-                      {"backward", stages[Stage::backward]},
+                      {"loss+backward", stages[Stage::backward]},
                       {"evaluation", stages[Stage::evaluation]},
                       {"other: optimiser", stages[Stage::optimizer]},
                       {"other: checkpoint", stages[Stage::checkpoint]},
@@ -123,6 +123,15 @@ std::string text_of(const train::Summary& summary) {
   out += fmt::format("  {:<26}{:8.2f} s\n", "wall", wall);
   out += fmt::format("  {:<26}{:.2f}% of the training time\n", "waiting for data",
                      100 * summary.waiting_share);
+  if (summary.checkpoint_background_seconds > 0) {
+    out += fmt::format("  {:<26}{:8.2f} s beside the steps\n", "writing checkpoints",
+                       summary.checkpoint_background_seconds);
+  }
+  if (summary.ranks > 1) {
+    out += fmt::format("  {:<26}{:8.2f} s exposed of {:.2f} s on this rank, {} sent\n",
+                       fmt::format("{} ranks", summary.ranks), summary.communication.exposed,
+                       summary.communication.busy, train::megabytes(summary.communication_bytes));
+  }
   if (summary.gpu_idle_share) {
     out += fmt::format("  {:<26}{:.2f}% of the steps' time\n", "GPU idle",
                        100 * *summary.gpu_idle_share);

@@ -8,7 +8,7 @@
 
 namespace hone::cli {
 
-/// A run on standard error: a bar on a terminal, plain lines elsewhere, nothing if `quiet`.
+/// Shows a run on standard error: a bar on a terminal, plain lines elsewhere, nothing if `quiet`.
 class TrainDisplay : public train::Observer {
  public:
   TrainDisplay(bool quiet, std::function<bool()> stop_requested);
@@ -31,7 +31,7 @@ class TrainDisplay : public train::Observer {
   std::function<bool()> stop_requested_;
 };
 
-/// What came of a run, for people.
+/// Gives what came of a run, for people.
 std::string text_of(const train::Summary& summary);
 
 }  // namespace hone::cli

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/error.h"
+#include "train/recipe.h"
 
 namespace hone::cli {
 namespace {
@@ -60,6 +61,7 @@ void TrainOptions::declare(Arguments& arguments) {
   declare_run(arguments);
   arguments.advanced();
   declare_advanced(arguments);
+  declare_parallel(arguments);
   arguments.example("hone train --model DIR --task_name sst2 --data glue --output_dir out");
 }
 
@@ -116,7 +118,8 @@ void TrainOptions::declare_advanced(Arguments& arguments) {
   arguments.integer("--early_stopping_patience", 1, kMost, options_.stopping.patience,
                     "evaluations without a gain");
   arguments.flag("--fp16", fp16_, "the same in fp16, with loss scaling");
-  arguments.text("--save_strategy", "WHEN", saving_, "the same, for checkpoints");
+  arguments.text("--save_strategy", "WHEN", saving_,
+                 "the same, for checkpoints; steps go on while one is written");
   arguments.real("--lora_alpha", 1e-6, kInfinite, lora_alpha_, "default: the rank");
   arguments.real("--lora_dropout", 0, 0.999, lora_.dropout, "default 0");
   arguments.text("--lora_target_modules", "NAME,...", lora_targets_,
@@ -124,6 +127,10 @@ void TrainOptions::declare_advanced(Arguments& arguments) {
   arguments.flag("--do_train", do_train_, "do only what is named; default: both");
   arguments.flag("--do_eval", do_eval_, "score the validation set");
   arguments.text("--config_name", "FILE", options_.model.config, "a new model of this config.json");
+  arguments.text("--model_type", "NAME", options_.model.type,
+                 "a new model of this kind: lstm, with\nthe training texts' words");
+  arguments.text("--config_overrides", "X=Y,...", options_.model.overrides,
+                 "of the new model's config");
   arguments.text("--tokenizer_name", "DIR", options_.model.tokenizer, "default: the model's");
   arguments.integer("--max_train_samples", 1, kMost, options_.data.max_train_samples,
                     "default: all");
@@ -155,6 +162,7 @@ void TrainOptions::declare_advanced(Arguments& arguments) {
   arguments.text("--greater_is_better", "BOOL", greater_is_better_, "default: unless a loss");
   arguments.real("--early_stopping_threshold", 0, kInfinite, options_.stopping.threshold,
                  "a smaller gain is none");
+  arguments.flag("--no_plan", no_plan_, kNoPlanHelp);
   arguments.text("--report_to", "NAME", report_to_,
                  "accepted: logs are JSON lines and TensorBoard's");
   for (const char* name : {"--no_cuda", "--use_cpu"}) arguments.replaced(name, "use --device cpu");
@@ -166,16 +174,44 @@ void TrainOptions::declare_advanced(Arguments& arguments) {
   arguments.replaced("--dataset_name", "hone never downloads; use --task_name or --train_file");
 }
 
-void TrainOptions::resolve_recipe() {
-  const bool scratch = options_.model.model.empty();
-  const bool built_in = scratch && options_.model.config.empty();
-  options_.learning_rate = learning_rate_ >= 0 ? learning_rate_ : scratch ? 3e-4 : 5e-5;
-  options_.batch.train = batch_size_ > 0 ? batch_size_ : scratch ? 32 : 8;
-  options_.epochs = epochs_ > 0 ? epochs_ : built_in ? 4 : 3;
-  if (built_in && options_.warmup_steps == 0 && options_.warmup_ratio == 0) {
-    options_.warmup_ratio = 0.1;
+void TrainOptions::declare_parallel(Arguments& arguments) {
+  arguments.text(
+      "--strategy", "NAME", strategy_,
+      "single, dp (devices of one process) or ddp;\ndefault: ddp with several processes");
+  arguments.integer("--dp_devices", 1, 1024, devices_, "of --strategy dp; default 2");
+  arguments.integer("--virtual_ranks", 1, 1 << 16, options_.parallel.virtual_ranks,
+                    "the same bits for every number of processes\nthat divides it");
+  arguments.text("--balance", "BOOL", balance_, "on: shares follow the processes' speeds");
+}
+
+void TrainOptions::resolve_parallel() {
+  train::ParallelOptions& parallel = options_.parallel;
+  constexpr std::pair<const char*, train::StrategyKind> kNames[] = {
+      {"single", train::StrategyKind::single},
+      {"dp", train::StrategyKind::dp},
+      {"ddp", train::StrategyKind::ddp}};
+  for (const auto& [name, kind] : kNames) {
+    if (strategy_ == name) parallel.strategy = kind;
   }
-  if (options_.batch.max_tokens > 0 && batch_size_ == 0) options_.batch.train = 0;
+  if (!strategy_.empty() && !parallel.strategy) {
+    fail(ErrorKind::usage, "--strategy: expected single, dp or ddp, got {}", quote(strategy_));
+  }
+  if (devices_ > 0 && parallel.strategy != train::StrategyKind::dp) {
+    fail(ErrorKind::usage, "--dp_devices: is of --strategy dp");
+  }
+  if (devices_ > 0) parallel.devices = devices_;
+  if (balance_ != "on" && balance_ != "off") {
+    fail(ErrorKind::usage, "--balance: expected off or on, got {}", quote(balance_));
+  }
+  parallel.balance = balance_ == "on";
+}
+
+void TrainOptions::resolve_recipe() {
+  train::Recipe recipe;
+  if (learning_rate_ >= 0) recipe.learning_rate = learning_rate_;
+  if (epochs_ > 0) recipe.epochs = epochs_;
+  if (batch_size_ > 0) recipe.batch_size = batch_size_;
+  train::apply(recipe, options_);
   options_.schedule = optim::parse_schedule(schedule_);
   if (optimizer_.starts_with("adamw")) {
     options_.optimizer.kind = optim::OptimizerKind::adamw;
@@ -190,9 +226,8 @@ void TrainOptions::resolve_recipe() {
     options_.class_weights = parse_weights("--class_weights", class_weights_);
   }
   options_.positive_weights = parse_weights("--pos_weights", positive_weights_);
-  constexpr int64_t kEveryLayer = 1024;
   if (gradient_checkpointing_ && options_.step.checkpoint_segments == 0) {
-    options_.step.checkpoint_segments = kEveryLayer;
+    options_.step.checkpoint_segments = train::kEveryLayer;
   }
 }
 
@@ -238,6 +273,7 @@ train::Options TrainOptions::resolve(const CommonOptions& common) {
   resolve_recipe();
   resolve_intervals();
   resolve_lora();
+  resolve_parallel();
   if (!early_exit_.empty()) {
     options_.model.exits = models::parse_exit_method(early_exit_, "--early_exit");
   }
@@ -252,6 +288,7 @@ train::Options TrainOptions::resolve(const CommonOptions& common) {
   options_.device = common.device;
   options_.tuning = common.tuning;
   options_.threads = common.threads;
+  options_.planned = !no_plan_;
   if (seeds_text_.empty()) {
     seeds_ = {static_cast<uint64_t>(seed_)};
   } else {

@@ -13,9 +13,9 @@ namespace hone::cli {
 class TrainOptions {
  public:
   void declare(Arguments& arguments);
-  /// After parse(): what the words mean together; contradictions are usage errors.
+  /// Says what the words mean together, after parse(); contradictions are usage errors.
   train::Options resolve(const CommonOptions& common);
-  /// --seeds, or --seed alone.
+  /// Gives --seeds, or --seed alone.
   const std::vector<uint64_t>& seeds() const { return seeds_; }
 
  private:
@@ -23,9 +23,11 @@ class TrainOptions {
   void declare_recipe(Arguments& arguments);
   void declare_run(Arguments& arguments);
   void declare_advanced(Arguments& arguments);
+  void declare_parallel(Arguments& arguments);
   void resolve_recipe();
   void resolve_intervals();
   void resolve_lora();
+  void resolve_parallel();
   void resolve_precision(const CommonOptions& common);
 
   train::Options options_;
@@ -33,7 +35,7 @@ class TrainOptions {
   int64_t seed_ = 42;
   std::string seeds_text_;
   std::vector<uint64_t> seeds_;
-  double learning_rate_ = -1, epochs_ = 0;  ///< not given: by what is trained
+  double learning_rate_ = -1, epochs_ = 0;  ///< where not given, what is trained decides
   int64_t batch_size_ = 0;
   int64_t eval_batch_size_ = 0;  ///< accepted; see the help
   double label_smoothing_ = 0;
@@ -45,12 +47,14 @@ class TrainOptions {
   std::string report_to_;
   int64_t workers_ = 1;
   bool gradient_checkpointing_ = false;
-  bool bf16_ = false, fp16_ = false;
+  bool bf16_ = false, fp16_ = false, no_plan_ = false;
   nn::LoraOptions lora_;
   int64_t lora_rank_ = 0;
   double lora_alpha_ = 0;
   std::string lora_targets_;
   std::string early_exit_;
+  std::string strategy_, balance_ = "off";
+  int64_t devices_ = 0;
 };
 
 }  // namespace hone::cli

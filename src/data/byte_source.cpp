@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,21 +18,29 @@ namespace {
 class DescriptorSource : public ByteSource {
  public:
   DescriptorSource(int descriptor, std::string name, bool owned)
-      : descriptor_(descriptor), name_(std::move(name)), owned_(owned) {}
+      : descriptor_(descriptor),
+        name_(std::move(name)),
+        owned_(owned),
+        interrupted_(::eventfd(0, EFD_CLOEXEC)) {
+    if (interrupted_ >= 0) return;
+    const int reason = errno;
+    if (owned_) ::close(descriptor_);
+    fail(ErrorKind::io, "{}: cannot wait for it: {}", name_, std::strerror(reason));
+  }
   ~DescriptorSource() override {
     if (owned_) ::close(descriptor_);
+    ::close(interrupted_);
   }
   DescriptorSource(const DescriptorSource&) = delete;
   DescriptorSource& operator=(const DescriptorSource&) = delete;
 
   size_t read(char* out, size_t capacity) override {
     for (;;) {
+      pollfd waited[] = {{descriptor_, POLLIN, 0}, {interrupted_, POLLIN, 0}};
+      if (::poll(waited, 2, -1) > 0 && waited[0].revents == 0) return 0;
       const ssize_t got = ::read(descriptor_, out, capacity);
       if (got >= 0) return static_cast<size_t>(got);
-      if (errno == EAGAIN) {  // a non-blocking descriptor handed to us
-        pollfd waited{descriptor_, POLLIN, 0};
-        ::poll(&waited, 1, -1);
-      } else if (errno != EINTR) {
+      if (errno != EINTR && errno != EAGAIN) {  // a non-blocking descriptor gives EAGAIN
         fail(ErrorKind::io, "{}: cannot read: {}", name_, std::strerror(errno));
       }
     }
@@ -42,10 +51,16 @@ class DescriptorSource : public ByteSource {
     return ::poll(&asked, 1, 0) > 0;
   }
 
+  void interrupt() override {
+    const uint64_t one = 1;
+    [[maybe_unused]] const ssize_t put = ::write(interrupted_, &one, sizeof one);
+  }
+
  private:
   int descriptor_;
   std::string name_;
   bool owned_;
+  int interrupted_;  ///< an event; never read, so that it stays
 };
 
 class MemorySource : public ByteSource {
@@ -84,6 +99,7 @@ std::unique_ptr<ByteSource> open_bytes(const std::string& path) {
     fail(ErrorKind::bad_file, "{}: a folder, expected a file", path);
   }
   if (path.ends_with(".xz")) return decompress_xz(std::move(file), path);
+  if (path.ends_with(".gz")) return decompress_gzip(std::move(file), path);
   return file;
 }
 

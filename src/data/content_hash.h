@@ -15,12 +15,12 @@ using Hash128 = std::array<uint64_t, 2>;
 /// the data as well.
 class ContentHash {
  public:
-  /// Bytes; how they are cut into pieces does not count.
+  /// Adds bytes; how they are cut into pieces does not count.
   void bytes(const void* data, size_t size);
-  /// A text and its length, so that neighbouring texts cannot flow into one another.
+  /// Adds a text and its length, so that neighbouring texts cannot flow into one another.
   void text(std::string_view text);
   void number(uint64_t value);
-  /// The contents of a regular file, with its length.
+  /// Adds the contents of a regular file, with its length.
   void file(const std::string& path);
 
   Hash128 value() const;
@@ -34,7 +34,7 @@ class ContentHash {
   std::array<char, 16> tail_{};  ///< the last length_ % 16 bytes
 };
 
-/// 32 hexadecimal digits.
+/// Gives 32 hexadecimal digits.
 std::string hex(const Hash128& hash);
 
 }  // namespace hone::data

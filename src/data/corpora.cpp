@@ -25,7 +25,7 @@ void append_leaf(std::string_view leaf, std::string& text) {
   }
 }
 
-/// Empty if `line` is a tree; otherwise what is wrong with it.
+/// Reads a tree; gives what is wrong with `line`, empty if it is a tree.
 std::string_view read_tree(std::string_view line, Record& record) {
   int64_t depth = 0;
   for (size_t at = 0; at < line.size();) {
@@ -56,7 +56,7 @@ std::string_view read_tree(std::string_view line, Record& record) {
   return record.text.empty() ? "no words" : "";
 }
 
-/// Both files in step: a line of one, then the same line of the other.
+/// Reads both files in step: a line of one, then the same line of the other.
 class SubjRecords : public RecordStream {
  public:
   SubjRecords(LineReader plot, LineReader quote, bool validation)

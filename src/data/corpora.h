@@ -8,7 +8,7 @@
 
 namespace hone::data {
 
-/// `text` as UTF-8 where it is not UTF-8 already: every byte is a Latin-1 character.
+/// Gives `text` as UTF-8 where it is not UTF-8 already: every byte is a Latin-1 character.
 std::string utf8_of_latin1(std::string_view text);
 
 /// The Stanford Sentiment Treebank: a tree a line, "(3 (2 It) (4 ...))". The text is the leaves
@@ -33,10 +33,10 @@ class TrecRecords : public LineRecords {
   bool fine_;
 };
 
-/// Of the subjectivity set: the file of subjective sentences (quote.*) that belongs to the one of
+/// Gives the subjectivity set's file of subjective sentences (quote.*) that belongs to the one of
 /// objective sentences (plot.*).
 std::string quote_path_of(const std::string& plot_path);
-/// Records of both; see open_task for the split.
+/// Opens the records of both files; see open_task for the split.
 std::unique_ptr<RecordStream> open_subj(const std::string& plot_path, bool validation);
 
 }  // namespace hone::data

@@ -9,7 +9,7 @@
 
 namespace hone::data {
 
-/// Which fields of a row are read.
+/// Says which fields of a row are read.
 struct Columns {
   size_t text = 0;
   std::optional<size_t> pair;
@@ -20,14 +20,14 @@ struct Columns {
 struct TableRule {
   char delimiter = ',';
   bool quoted = true;  ///< RFC 4180 quotes; otherwise quotes are literal
-  /// From the first row. `where` begins its complaints.
+  /// Chooses the columns by the first row. `where` begins its complaints.
   std::function<Columns(const std::vector<std::string>& first_row, const std::string& where)>
       columns;
   bool need_label = false;
   bool skip_short_rows = false;
 };
 
-/// CSV and TSV.
+/// Records of CSV and TSV files.
 class DelimitedRecords : public LineRecords {
  public:
   DelimitedRecords(LineReader lines, TableRule rule);
@@ -55,11 +55,11 @@ class DelimitedRecords : public LineRecords {
   int64_t row_ = 0;  ///< the line on which the row began
 };
 
-/// The rule of RecordOptions for own files.
+/// Chooses columns by the rule of RecordOptions for own files.
 Columns own_columns(const std::vector<std::string>& header, const std::string& where,
                     bool need_label);
 
-/// Names that stand for no text.
+/// Says whether a column's name stands for no text.
 bool is_label_column(std::string_view name);
 bool is_index_column(std::string_view name);
 

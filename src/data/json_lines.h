@@ -12,11 +12,11 @@ struct JsonField {
   enum class Kind { text, scalar, list, null, other };
   std::string name;
   Kind kind = Kind::null;
-  std::string value;               ///< of text and scalars (numbers as written, true, false)
-  std::vector<std::string> items;  ///< of a list of texts and scalars
+  std::string value;  ///< the value of text and scalars (numbers as written, true, false)
+  std::vector<std::string> items;  ///< the items of a list of texts and scalars
 };
 
-/// One JSON object a line.
+/// Reads one JSON object a line.
 class JsonRecords : public LineRecords {
  public:
   JsonRecords(LineReader lines, bool need_label)

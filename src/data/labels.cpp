@@ -12,7 +12,7 @@
 namespace hone::data {
 namespace {
 
-/// A whole decimal number below `limit`; "1.0" too, since tables write ids so.
+/// Reads a whole decimal number below `limit`; "1.0" too, since tables write ids so.
 std::optional<int64_t> parse_id(std::string_view text, size_t limit) {
   if (const size_t dot = text.find('.'); dot != text.npos) {
     if (text.find_first_not_of('0', dot + 1) != text.npos) return std::nullopt;
@@ -24,7 +24,7 @@ std::optional<int64_t> parse_id(std::string_view text, size_t limit) {
   return static_cast<int64_t>(id);
 }
 
-/// Whether `key` is what `transformers` calls a label nobody named.
+/// Says whether `key` is what `transformers` calls a label nobody named.
 bool is_nameless(std::string_view key) {
   if (key.starts_with("label")) key.remove_prefix(5);
   return !key.empty() && key.find_first_not_of("0123456789") == key.npos;
@@ -36,7 +36,7 @@ std::vector<std::string> keys_of(const std::vector<std::string>& names) {
   return keys;
 }
 
-/// SIZE_MAX if absent.
+/// Gives the index of a key, SIZE_MAX if it is absent.
 size_t index_of(const std::vector<std::string>& keys, std::string_view key) {
   const auto it = std::find(keys.begin(), keys.end(), key);
   return it == keys.end() ? SIZE_MAX : static_cast<size_t>(it - keys.begin());
@@ -92,7 +92,7 @@ int64_t LabelMap::find(std::string_view label) const {
   if (!std::all_of(model_keys_.begin(), model_keys_.end(), is_number)) {
     return parse_id(label, model_labels_.size()).value_or(-1);
   }
-  // Names that are numbers, perhaps 1 to 5: a number is one of them, not a place among them.
+  // Names may be numbers, perhaps 1 to 5: a number is one of them, not a place among them.
   const auto number = parse_id(label, INT64_MAX);
   const size_t at = number ? index_of(model_keys_, std::to_string(*number)) : SIZE_MAX;
   return at == SIZE_MAX ? -1 : static_cast<int64_t>(at);

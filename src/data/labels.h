@@ -9,10 +9,11 @@
 
 namespace hone::data {
 
-/// Lower case, without '_', '-' and spaces: "Not_Entailment" and "not entailment" are one label.
+/// Gives a name in lower case, without '_', '-' and spaces: "Not_Entailment" and "not entailment"
+/// are one label.
 std::string normal_label(std::string_view name);
 
-/// From the labels of a data set to a model's ids.
+/// Maps the labels of a data set to a model's ids.
 class LabelMap {
  public:
   /// `task_labels`: the data's names in id order (a Task's; none for own files).
@@ -23,15 +24,15 @@ class LabelMap {
   LabelMap(std::vector<std::string> task_labels, std::vector<std::string> model_labels,
            const std::string& config = "config.json");
 
-  /// The model's id for the label of a record: a name, or a decimal id (the data's). Errors name
-  /// file, line and value; no label is an error too.
+  /// Gives the model's id for the label of a record: a name, or a decimal id (the data's). Errors
+  /// name file, line and value; no label is an error too.
   int64_t id(const Record& record, const RecordStream& stream) const;
 
-  /// Multi-label: for each of the model's labels whether it applies. A list as long as the
-  /// model's labels that holds only 0 and 1 is read as that; any other as names or ids.
+  /// Says of multi-label data for each of the model's labels whether it applies. A list as long as
+  /// the model's labels that holds only 0 and 1 is read as that; any other as names or ids.
   std::vector<bool> ids(const Record& record, const RecordStream& stream) const;
 
-  /// Whether names were matched; if not, ids are assumed to mean the same on both sides.
+  /// Says whether names were matched; if not, ids are assumed to mean the same on both sides.
   bool by_name() const { return by_name_; }
 
  private:
@@ -45,7 +46,7 @@ class LabelMap {
   bool by_name_ = false;
 };
 
-/// The score of a regression record; anything but a finite number is an error.
+/// Reads the score of a regression record; anything but a finite number is an error.
 double score_of(const Record& record, const RecordStream& stream);
 
 }  // namespace hone::data

@@ -22,7 +22,10 @@ bool is_utf16(std::string_view text) {
 }  // namespace
 
 LineReader::LineReader(std::unique_ptr<ByteSource> source, std::string file, size_t longest)
-    : source_(std::move(source)), file_(std::move(file)), longest_(longest), buffer_(kChunk) {}
+    : source_(std::move(source)),
+      file_(std::move(file)),
+      longest_(longest),
+      buffer_(kChunk + kPadding) {}
 
 bool LineReader::find_line() {
   if (!found_ && scanned_ < end_) {
@@ -44,8 +47,8 @@ void LineReader::fill() {
     end_ -= begin_;
     begin_ = 0;
   }
-  if (end_ == buffer_.size()) buffer_.resize(buffer_.size() * 2);
-  const size_t got = source_->read(buffer_.data() + end_, buffer_.size() - end_);
+  if (end_ + kPadding == buffer_.size()) buffer_.resize(end_ * 2 + kPadding);
+  const size_t got = source_->read(buffer_.data() + end_, buffer_.size() - kPadding - end_);
   ended_ = got == 0;
   end_ += got;
   if (!started_) drop_mark();

@@ -16,20 +16,27 @@ namespace hone::data {
 class LineReader {
  public:
   static constexpr size_t kLongestLine = size_t{64} << 20;
+  /// So many bytes behind a line that next() gives may be read, whatever they are.
+  static constexpr size_t kPadding = 64;
 
   /// `file` names the source in errors. A line of more than `longest` bytes is an error.
   LineReader(std::unique_ptr<ByteSource> source, std::string file, size_t longest = kLongestLine);
 
-  /// The next line without its ending, valid until the next call of next() or waiting(); false at
-  /// the end. Blocks for a line.
+  /// Gives the next line without its ending, valid until the next call of next() or waiting();
+  /// false at the end. Blocks for a line.
   bool next(std::string_view& line);
-  /// Whether next() would return at once: a whole line, the end or an error is there.
+  /// Says whether next() would return at once: a whole line, the end or an error is there.
   bool waiting();
+  /// Interrupts the source, see ByteSource::interrupt().
+  void interrupt() { source_->interrupt(); }
+
+  /// Counts so many lines before the first, for a source that is not a file's begin.
+  void count_from(int64_t lines) { number_ = lines; }
 
   const std::string& file() const { return file_; }
-  /// Of the line that next() gave last; from 1.
+  /// Gives the number of the line that next() gave last, from 1.
   int64_t number() const { return number_; }
-  /// What ended that line: "\n", "\r\n" or "".
+  /// Gives what ended the line that next() gave last: "\n", "\r\n" or "".
   std::string_view ending() const { return ending_; }
 
  private:
@@ -40,11 +47,11 @@ class LineReader {
   std::unique_ptr<ByteSource> source_;
   std::string file_;
   size_t longest_;
-  std::vector<char> buffer_;
-  size_t begin_ = 0;    ///< of the next line
-  size_t scanned_ = 0;  ///< no "\n" in [begin_, scanned_) unless found_
-  size_t end_ = 0;      ///< of the bytes read
-  bool found_ = false;  ///< buffer_[scanned_] is the "\n" of the line at begin_
+  std::vector<char> buffer_;  ///< its last kPadding bytes are never filled
+  size_t begin_ = 0;          ///< where the next line begins
+  size_t scanned_ = 0;        ///< no "\n" in [begin_, scanned_) unless found_
+  size_t end_ = 0;            ///< where the bytes read end
+  bool found_ = false;        ///< buffer_[scanned_] is the "\n" of the line at begin_
   bool ended_ = false;
   bool started_ = false;
   int64_t number_ = 0;

@@ -14,24 +14,25 @@ class LineRecords : public RecordStream {
 
   bool next(Record& record) final;
   bool waiting() final;
+  void interrupt() final { lines_.interrupt(); }
   std::string where(const Record& record) const final;
 
  protected:
   /// Takes one line; true when `record` (cleared before each call) is whole. The line dies with
   /// the call.
   virtual bool take(std::string_view line, Record& record) = 0;
-  /// At the end of the input: the place to complain about an unfinished record.
+  /// Called at the end of the input: the place to complain about an unfinished record.
   virtual void finish() {}
 
   const LineReader& lines() const { return lines_; }
-  /// "FILE: line N" of the line being taken.
+  /// Gives "FILE: line N" of the line being taken.
   std::string here() const;
 
  private:
   bool read(Record& record);
 
   LineReader lines_;
-  Record ahead_;  ///< made by waiting() already
+  Record ahead_;  ///< the record that waiting() has made already
   bool has_ahead_ = false;
   bool ended_ = false;
   std::exception_ptr error_;
@@ -40,7 +41,7 @@ class LineRecords : public RecordStream {
 /// Drops what a record holds, keeps its storage.
 void clear(Record& record);
 
-/// Plain lines; also the shape of TREC's and the treebank's files.
+/// Records of plain lines, which TREC's and the treebank's files have, too.
 class PlainRecords : public LineRecords {
  public:
   using LineRecords::LineRecords;

@@ -17,7 +17,7 @@ Format parse_format(std::string_view name) {
 
 Format format_of(const std::string& path) {
   std::string_view name = path;
-  if (name.ends_with(".xz")) name.remove_suffix(3);
+  if (name.ends_with(".xz") || name.ends_with(".gz")) name.remove_suffix(3);
   if (name.ends_with(".jsonl") || name.ends_with(".json") || name.ends_with(".ndjson")) {
     return Format::jsonl;
   }

@@ -15,9 +15,9 @@ namespace hone::data {
 struct Record {
   std::string text;
   std::optional<std::string> pair;
-  /// As the file writes it: a name, an id, a score. Absent where the data has none.
+  /// The label is as the file writes it: a name, an id, a score. Absent where the data has none.
   std::optional<std::string> label;
-  /// Only where a JSON line's label is a list: multi-label data.
+  /// Labels are present only where a JSON line's label is a list: multi-label data.
   std::optional<std::vector<std::string>> labels;
   /// The line of the file on which the record starts, from 1 (a header is a line).
   int64_t row = 0;
@@ -27,24 +27,29 @@ struct Record {
 class RecordStream {
  public:
   virtual ~RecordStream() = default;
-  /// False at the end. Storage in `record` is used again. A bad record is an error that names
-  /// file, line and column; nothing can be read after it.
+  /// Reads the next record; false at the end. Storage in `record` is used again. A bad record is an
+  /// error that names file, line and column; nothing can be read after it.
   virtual bool next(Record& record) = 0;
-  /// Whether next() would return (or throw) at once, so that an endless input can be answered as
-  /// it comes: flush when nothing is waiting. Never throws.
+  /// Says whether next() would return (or throw) at once, so that an endless input can be answered
+  /// as it comes: flush when nothing is waiting. Never throws.
   virtual bool waiting() = 0;
-  /// "FILE: line N", for complaints about a record of this stream.
+  /// Makes a next() that waits for input end as if there were no more, now and from now on, for a
+  /// caller that no longer wants what it waits for. Any thread may call it.
+  virtual void interrupt() {}
+  /// Gives "FILE: line N", for complaints about a record of this stream. Any thread may call it.
   virtual std::string where(const Record& record) const = 0;
 };
 
 enum class Format { lines, jsonl, csv, tsv };
 
-/// "lines" (or "text", "txt"), "jsonl" (or "json"), "csv", "tsv"; anything else is a usage error.
+/// Reads "lines" (or "text", "txt"), "jsonl" (or "json"), "csv", "tsv"; anything else is a usage
+/// error.
 Format parse_format(std::string_view name);
-/// By extension, below a ".xz": .jsonl .json .ndjson, .csv, .tsv; plain lines otherwise.
+/// Tells the format by extension, below a ".xz" or ".gz": .jsonl .json .ndjson, .csv, .tsv; plain
+/// lines otherwise.
 Format format_of(const std::string& path);
 
-/// How columns are found, in CSV, TSV (by the header) and JSON lines (by the keys):
+/// Columns are found so, in CSV and TSV by the header, in JSON lines by the keys:
 /// - text: `sentence1` and `sentence2`, or `text` and `text_pair` (the second may be missing), or
 ///   the first one or two columns that are none of `label`, `labels`, `idx`, `index`, `id`. Of
 ///   JSON lines only string values count for the last rule, and the first record decides.
@@ -54,14 +59,14 @@ Format format_of(const std::string& path);
 /// never closed is an error; TSV: quotes are literal, as in GLUE's files. Both need a header, and
 /// the header's number of fields in every row; empty lines are skipped.
 struct RecordOptions {
-  std::optional<Format> format;  ///< by extension if absent
+  std::optional<Format> format;  ///< absent: by extension
   bool need_label = false;       ///< a record without a label is an error
 };
 
-/// "-" is standard input.
+/// Opens a file's records; "-" is standard input.
 std::unique_ptr<RecordStream> open_records(const std::string& path, const RecordOptions& options);
 
-/// The same of any source; `name` stands for the file.
+/// Reads the records of any source; `name` stands for the file.
 std::unique_ptr<RecordStream> read_records(std::unique_ptr<ByteSource> source,
                                            const std::string& name, const RecordOptions& options);
 

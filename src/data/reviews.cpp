@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kFile = "reviews";
 
-/// The text with every name (they alone have capitals) replaced by "X".
+/// Gives the text with every name (they alone have capitals) replaced by "X".
 std::string nameless(std::string_view text) {
   std::string out;
   for (size_t at = 0; at < text.size(); ++at) {
@@ -64,7 +64,7 @@ class ReviewRecords : public RecordStream {
   }
 
  private:
-  /// From counters that no sentence's grammar reaches.
+  /// Says whether a label is flipped, by counters that no sentence's grammar reaches.
   bool flipped(uint64_t index) const {
     if (split_ != "train" || options_.label_noise <= 0) return false;
     return uniform(philox(options_.seed, index, UINT64_MAX)[0]) < options_.label_noise;

@@ -11,11 +11,11 @@ namespace {
 
 using Tree = SentimentTree;
 
-/// Words from -2 (very negative) to 2, as a label of a tree.
+/// Makes a leaf of a word from -2 (very negative) to 2, as a label of a tree.
 Tree leaf(Word word, int value = 0) { return {value + 2, std::string(word), {}}; }
 
-/// Made with braces, which evaluate from left to right: the order of the random choices, and so
-/// the sentences, are then the same under every compiler.
+/// A node is made with braces, which evaluate from left to right: the order of the random choices,
+/// and so the sentences, are then the same under every compiler.
 struct node : Tree {
   template <typename... Trees>
   explicit node(int value, Trees&&... trees) : Tree{value + 2, "", {}} {
@@ -73,7 +73,7 @@ class Writer {
   }
 
  private:
-  /// One claim, or two clauses of which the grammar says which one decides.
+  /// Writes one claim, or two clauses of which the grammar says which one decides.
   Tree statement(int sign) {
     const uint32_t kind = draw_.below(100);
     if (kind < 50) return claim(sign);
@@ -88,7 +88,7 @@ class Writer {
     return node{sign, node{-sign, leaf("despite"), described_part(-sign)}, leaf(","), clause(sign)};
   }
 
-  /// The second decides; both mean the same where the word is "and".
+  /// Joins two claims of which the second decides; both mean the same where the word is "and".
   Tree joined(int first, Word word, int second) {
     Tree tree = node{second, clause(first)};
     if (draw_.percent(40)) tree.children.push_back(leaf(","));
@@ -101,7 +101,7 @@ class Writer {
     return draw_.percent(50) ? leaf("although") : node{0, leaf("even"), leaf("though")};
   }
 
-  /// A clause, or someone's opinion of one.
+  /// Writes a clause, or someone's opinion of one.
   Tree claim(int sign) {
     const uint32_t kind = draw_.below(100);
     if (kind < 84) return clause(sign);
@@ -116,7 +116,7 @@ class Writer {
     return node{sign, std::move(who), leaf("that"), clause(-sign, kSeldom)};
   }
 
-  /// `turned`: the share of clauses, in percent, that hold a negation.
+  /// Writes a clause; `turned` is the share of clauses, in percent, that hold a negation.
   Tree clause(int sign, uint32_t turned = kOften) {
     const uint32_t kind = draw_.below(100);
     if (kind < 45) return part_is(sign, turned);
@@ -126,7 +126,7 @@ class Writer {
     return quality(sign, turned);
   }
 
-  /// "the plot is not very good"
+  /// Writes "the plot is not very good".
   Tree part_is(int sign, uint32_t turned) {
     const bool plural = draw_.percent(25);
     Tree part = node{0, leaf(draw_.percent(80) ? "the" : "its"),
@@ -145,7 +145,7 @@ class Writer {
   }
   Word be(bool plural) { return plural ? draw_.of({"are", "were"}) : draw_.of({"is", "was"}); }
 
-  /// A copula that turns its adjective round: "isn't good", "was far from dull".
+  /// Writes a copula that turns its adjective round: "isn't good", "was far from dull".
   Tree negated_state(int sign, bool plural) {
     const uint32_t kind = draw_.below(100);
     if (kind < 25) {
@@ -171,7 +171,7 @@ class Writer {
     return leaf(draw_.of(kMildAdjectives[pole(sign)]), sign);
   }
 
-  /// An adjective with or without a degree, or two. `plain`: may be negated.
+  /// Writes an adjective with or without a degree, or two. Where `plain`, it may be negated.
   Tree description(int sign, bool plain = false) {
     const uint32_t kind = draw_.below(plain ? 85 : 100);
     if (kind < 60) return adjective(sign);
@@ -181,7 +181,7 @@ class Writer {
     return node{2 * sign, adjective(sign), leaf("and"), adjective(sign)};
   }
 
-  /// "this is hardly a good film", "it was a masterpiece"
+  /// Writes "this is hardly a good film", "it was a masterpiece".
   Tree it_is(int sign, uint32_t turned) {
     const Tree subject = leaf(draw_.of({"it", "this"}));
     if (!draw_.percent(turned)) {
@@ -214,7 +214,7 @@ class Writer {
     return draw_.percent(50) ? node{0, leaf(verb), leaf("not")} : leaf(contracted);
   }
 
-  /// "i did not like the acting"
+  /// Writes "i did not like the acting".
   Tree feeling(int sign, uint32_t turned) {
     const bool negated = draw_.percent(turned);
     const Verb& verb = draw_.of(kFeelings[pole(negated ? -sign : sign)]);
@@ -233,7 +233,7 @@ class Writer {
     return node{0, leaf("this"), leaf(draw_.of(kWorks))};
   }
 
-  /// "the music never saves it"
+  /// Writes "the music never saves it".
   Tree effect(int sign, uint32_t turned) {
     Tree part = node{0, leaf("the"), leaf(draw_.of(kParts))};
     const bool negated = draw_.percent(turned);
@@ -248,7 +248,7 @@ class Writer {
     return node{sign, std::move(part), node{sign, std::move(verb_tree), std::move(object)}};
   }
 
-  /// "there is no charm in it"
+  /// Writes "there is no charm in it".
   Tree quality(int sign, uint32_t turned) {
     const bool negated = draw_.percent(turned);
     Tree amount = negated
@@ -261,7 +261,7 @@ class Writer {
     return tree;
   }
 
-  /// "the very dull plot", after "despite"
+  /// Writes "the very dull plot", after "despite".
   Tree described_part(int sign) {
     Tree what = adjective(sign);
     const int value = value_of(what);
@@ -297,7 +297,7 @@ class Writer {
     return tree;
   }
 
-  /// Capitals are for names alone. Alive until the next one.
+  /// Makes a name; only names have capitals. Valid until the next one.
   std::string_view name() {
     name_.clear();
     for (uint32_t left = 2 + draw_.below(2); left > 0; --left) name_ += draw_.of(kSyllables);

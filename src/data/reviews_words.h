@@ -32,7 +32,7 @@ inline constexpr Poles<Word, 8> kStrongAdjectives = {
       "disastrous"},
      {"brilliant", "superb", "wonderful", "excellent", "magnificent", "stunning", "perfect",
       "outstanding"}}};
-/// "i loved the plot"
+/// Verbs as in "i loved the plot".
 inline constexpr Poles<Verb, 5> kFeelings = {{{{{"disliked", "dislike"},
                                                 {"hated", "hate"},
                                                 {"loathed", "loathe"},
@@ -43,7 +43,7 @@ inline constexpr Poles<Verb, 5> kFeelings = {{{{{"disliked", "dislike"},
                                                 {"enjoyed", "enjoy"},
                                                 {"admired", "admire"},
                                                 {"adored", "adore"}}}}};
-/// "the acting saves it"
+/// Verbs as in "the acting saves it".
 inline constexpr Poles<Verb, 6> kEffects = {{{{{"ruins", "ruin"},
                                                {"spoils", "spoil"},
                                                {"sinks", "sink"},
@@ -56,11 +56,11 @@ inline constexpr Poles<Verb, 6> kEffects = {{{{{"ruins", "ruin"},
                                                {"rescues", "rescue"},
                                                {"improves", "improve"},
                                                {"enriches", "enrich"}}}}};
-/// "there is no charm in it"
+/// Nouns as in "there is no charm in it".
 inline constexpr Poles<Word, 6> kQualities = {
     {{"tedium", "nonsense", "padding", "confusion", "boredom", "silliness"},
      {"charm", "wit", "beauty", "tension", "wisdom", "energy"}}};
-/// "it is a mess"
+/// Nouns as in "it is a mess".
 inline constexpr Poles<Word, 5> kVerdicts = {{{"mess", "failure", "disaster", "bore", "mistake"},
                                               {"masterpiece", "triumph", "delight", "gem", "joy"}}};
 
@@ -92,7 +92,8 @@ inline constexpr std::array kFunctionWords = {
     "plays",  "set",     "runs",  "for",      "hours",   "young",  "isn",      "wasn",     "aren",
     "weren",  "didn",    "doesn", "don",      "t",       "'",      ",",        ".",        "!"};
 
-/// Of names that are made up: two or three of them, so that names are many and most are seen once.
+/// Made-up names have two or three of these syllables, so that names are many and most are seen
+/// once.
 inline constexpr std::array kSyllables = {"ba", "do", "ka", "li",  "mo",  "na",  "ri",  "so",
                                           "ta", "ve", "zu", "wen", "kor", "mir", "tal", "han"};
 

@@ -13,14 +13,15 @@ namespace {
 constexpr int64_t kBatchesSorted = 50;
 constexpr int kRounds = 6;
 
-/// A stream of its own among the uses of a run's seed.
+/// The shuffle has a stream of its own among the uses of a run's seed.
 constexpr uint64_t kShuffle = 0x73687566666c6500;
 
 }  // namespace
 
 Permutation::Permutation(int64_t size, uint64_t seed, uint64_t epoch)
     : size_(static_cast<uint64_t>(size)), seed_(seed ^ kShuffle), epoch_(epoch) {
-  // Twice as many bits as needed at most; small sets get a wider network, which mixes better.
+  // The network has at most twice as many bits as needed; small sets get a wider one, which mixes
+  // better.
   const int bits = std::bit_width(size_ > 0 ? size_ - 1 : 0);
   half_bits_ = std::max((bits + 1) / 2, 3);
 }
@@ -52,7 +53,7 @@ Sampler::Sampler(std::span<const int32_t> lengths, const SamplerOptions& options
     const int64_t tokens = std::accumulate(lengths.begin(), lengths.end(), int64_t{0});
     batch = std::max<int64_t>(options.max_tokens / std::max<int64_t>(tokens / size(), 1), 1);
   }
-  // At least four runs an epoch, so that a small set is still shuffled, as Trainer does it.
+  // An epoch has at least four runs, so that a small set is still shuffled, as Trainer does it.
   run_size_ = std::clamp<int64_t>(size() / 4 / std::min(batch, size()), 1, kBatchesSorted) *
               std::min(batch, size());
 }

@@ -21,7 +21,7 @@ class Permutation {
   int half_bits_;
 };
 
-/// Where training is in its data: `index` samples of `epoch` have been used.
+/// Says where training is in its data: `index` samples of `epoch` have been used.
 struct DataPosition {
   int64_t epoch = 0;
   int64_t index = 0;
@@ -33,8 +33,8 @@ struct SamplerOptions {
   bool shuffle = true;
   /// Sorts runs of up to 50 batches, longest first, so that the sequences of a batch are alike.
   bool group_by_length = false;
-  int64_t max_samples = 8;  ///< of a batch; 0: no limit, then max_tokens is needed
-  int64_t max_tokens = 0;   ///< of a batch; 0: no limit. A longer sample is a batch of its own.
+  int64_t max_samples = 8;  ///< most samples of a batch; 0: no limit, then max_tokens is needed
+  int64_t max_tokens = 0;   ///< most tokens of a batch; 0: no limit. A longer sample goes alone.
 };
 
 /// The order of samples and how it is cut into batches: a pure function of the options and the
@@ -45,9 +45,9 @@ class Sampler {
   Sampler(std::span<const int32_t> lengths, const SamplerOptions& options);
 
   int64_t size() const { return static_cast<int64_t>(lengths_.size()); }
-  /// Of these samples together.
+  /// Counts the tokens of these samples together.
   int64_t tokens(std::span<const int64_t> samples) const;
-  /// Batches of an epoch; differs between epochs only under a token budget.
+  /// Counts the batches of an epoch; the number differs between epochs only under a token budget.
   int64_t batches(int64_t epoch) const;
 
  private:
@@ -66,7 +66,7 @@ class BatchCursor {
   BatchCursor(const Sampler& sampler, const DataPosition& begin);
 
   const DataPosition& position() const { return position_; }
-  /// The samples of the batch at position(), which then moves behind it. The last batch of an
+  /// Gives the samples of the batch at position(), which then moves behind it. The last batch of an
   /// epoch may be smaller; no batch holds samples of two epochs.
   void next(std::vector<int64_t>& samples);
 

@@ -14,7 +14,7 @@
 namespace hone::data {
 namespace {
 
-/// What the labels of a file have been so far.
+/// Collects what the labels of a file have been so far.
 class Discovery {
  public:
   void add(const Record& record, const RecordStream& stream) {
@@ -35,7 +35,7 @@ class Discovery {
     if (rows_ == 0) fail(ErrorKind::bad_file, "{}: no samples", name);
     if (lists_ > 0) return flags(name);
     if (all_numbers()) {
-      if (!all_whole()) return {LabelKind::score, {}};
+      if (!all_whole()) return {ProblemType::regression, {}};
       return classes(name, by_number());
     }
     return classes(name, {single_.begin(), single_.end()});
@@ -81,7 +81,8 @@ class Discovery {
     return names;
   }
 
-  /// LabelMap reads names without case, dashes and spaces.
+  /// Fails where two names are the same to LabelMap, which reads them without case, dashes and
+  /// spaces.
   static void check_distinct(const std::string& name, const std::vector<std::string>& names) {
     std::map<std::string, std::string> seen;
     for (const std::string& label : names) {
@@ -98,11 +99,11 @@ class Discovery {
            name, quote(names.front()), rows_);
     }
     check_distinct(name, names);
-    return {LabelKind::classes, std::move(names)};
+    return {ProblemType::single_label, std::move(names)};
   }
 
   LabelSet flags(const std::string& name) const {
-    LabelSet set{LabelKind::flags, {in_lists_.begin(), in_lists_.end()}};
+    LabelSet set{ProblemType::multi_label, {in_lists_.begin(), in_lists_.end()}};
     if (bits_ && width_ > 1) {
       set.names.clear();
       for (size_t i = 0; i < width_; ++i) set.names.push_back(fmt::format("LABEL_{}", i));
@@ -142,8 +143,8 @@ Split file_split(const std::string& path, bool need_label) {
 }
 
 LabelSet task_labels(const Task& task) {
-  if (task.regression()) return {LabelKind::score, {}};
-  return {LabelKind::classes, task.labels};
+  if (task.regression()) return {ProblemType::regression, {}};
+  return {ProblemType::single_label, task.labels};
 }
 
 LabelSet discover_labels(const Split& training) {
@@ -159,7 +160,7 @@ void require_trainable(const std::string& name, const LabelSet& labels, int64_t 
     fail(ErrorKind::bad_file, "{}: {}; training needs at least two", name,
          samples == 0 ? "no samples" : "one sample");
   }
-  if (labels.kind == LabelKind::score) return;
+  if (labels.problem == ProblemType::regression) return;
   for (size_t i = 0; i < labels.names.size(); ++i) {
     if (counts.at(i) > 0) continue;
     fail(ErrorKind::bad_file, "{}: label: no sample of class {} among {}", name,

@@ -2,9 +2,11 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/problem_type.h"
 #include "data/labels.h"
 #include "data/records.h"
 #include "data/tasks.h"
@@ -13,27 +15,22 @@ namespace hone::data {
 
 /// A set of samples that can be opened more than once: a task's split or an own file.
 struct Split {
-  std::string name;                ///< for messages: "sst2 train", or the file
-  std::vector<std::string> files;  ///< that it reads; none where it is built in
+  std::string name;                ///< name in messages: "sst2 train", or the file
+  std::vector<std::string> files;  ///< files that it reads; none where it is built in
   std::function<std::unique_ptr<RecordStream>()> open;
 };
 
-/// `folder` as in open_task; of no meaning for the built-in reviews. Missing files are an error
-/// here, not when the split is opened.
+/// Gives a split of a task. `folder` is that of open_task, of no meaning for the built-in reviews.
+/// Missing files are an error here, not when the split is opened.
 Split task_split(const Task& task, const std::string& folder, const std::string& name);
-/// An own file, as RecordOptions reads it. Not standard input: it is read more than once.
+/// Gives an own file as a split, as RecordOptions reads it. Standard input is refused: a split is
+/// read more than once.
 Split file_split(const std::string& path, bool need_label);
 
-enum class LabelKind {
-  none,     ///< the samples have no labels: only to be predicted
-  classes,  ///< one of the labels
-  flags,    ///< any number of the labels
-  score,    ///< a number
-};
-
-/// What a model is to answer.
+/// Says what a model is to answer.
 struct LabelSet {
-  LabelKind kind = LabelKind::classes;
+  /// The problem is absent where the samples have no labels and are only to be predicted.
+  std::optional<ProblemType> problem = ProblemType::single_label;
   std::vector<std::string> names;  ///< in id order; none for scores
 
   int64_t size() const { return static_cast<int64_t>(names.size()); }
@@ -41,14 +38,14 @@ struct LabelSet {
 
 LabelSet task_labels(const Task& task);
 
-/// Of a training file, by run_glue's rules: the labels that occur, sorted (as numbers where all
-/// are whole numbers, otherwise as text); numbers of which one has a decimal point or an exponent
-/// are scores. Lists of labels give flags; lists of 0 and 1, all of one length, flags named
-/// LABEL_0, LABEL_1, ... An empty file, a missing label, and a single class are errors.
+/// Finds the labels of a training file by run_glue's rules: the ones that occur, sorted (as numbers
+/// where all are whole numbers, otherwise as text); numbers of which one has a decimal point or an
+/// exponent are scores. Lists of labels give flags; lists of 0 and 1, all of one length, flags
+/// named LABEL_0, LABEL_1, ... An empty file, a missing label, and a single class are errors.
 LabelSet discover_labels(const Split& training);
 
 /// Fails where training could teach nothing: no sample, one sample, or a class without any.
-/// `counts`: samples by class or by flag, as TokenStore::label_counts(); ignored for scores.
+/// `counts`: samples by class or by flag, as SampleStore::label_counts(); ignored for scores.
 void require_trainable(const std::string& name, const LabelSet& labels, int64_t samples,
                        const std::vector<int64_t>& counts);
 

@@ -13,7 +13,7 @@ std::vector<TaskSplit> glue_splits() {
   return {{"train", {"train.tsv"}}, {"validation", {"dev.tsv"}}, {"test", {"test.tsv"}}};
 }
 
-/// Of sets that were published without a dev set.
+/// Gives the splits of sets that were published without a dev set.
 std::vector<TaskSplit> test_for_validation(const Names& train, const Names& test) {
   return {{"train", train}, {"validation", test}, {"test", test}};
 }
@@ -56,7 +56,7 @@ Task mnli() {
   return task;
 }
 
-/// In the order of `datasets`' trec.
+/// Lists the labels in the order of `datasets`' trec.
 Names trec_fine_labels() {
   return {"ABBR:abb",      "ABBR:exp",      "ENTY:animal", "ENTY:body",      "ENTY:color",
           "ENTY:cremat",   "ENTY:currency", "ENTY:dismed", "ENTY:event",     "ENTY:food",
@@ -103,7 +103,7 @@ std::vector<Task> make_tasks() {
   tasks.push_back(
       other_task("subj", "subj", TaskLayout::subj, {"objective", "subjective"},
                  {{"train", {"plot.tok.gt9.5000"}}, {"validation", {"plot.tok.gt9.5000"}}}));
-  tasks.push_back(glue_task("imdb", "imdb", {"negative", "positive"}, kAccuracy,
+  tasks.push_back(glue_task("imdb", "imdb", {"negative", "positive"}, kAccuracyAndF1,
                             {"sentence", "text", "review"}, {}, {"label", "sentiment"}));
   tasks.back().splits =
       test_for_validation({"train.tsv", "train.tsv.xz"}, {"test.tsv", "test.tsv.xz"});

@@ -13,7 +13,7 @@
 namespace hone::data {
 namespace {
 
-/// "validation" and "test" of mnli are the matched ones.
+/// Finds a split; "validation" and "test" of mnli are the matched ones.
 const TaskSplit& find_split(const Task& task, const std::string& name) {
   for (const std::string& wanted : {name, name + "_matched"}) {
     for (const TaskSplit& split : task.splits) {
@@ -79,6 +79,14 @@ TableRule glue_rule(const Task& task, bool labelled) {
 }
 
 }  // namespace
+
+const Task& task_named(const std::string& name) {
+  if (const Task* task = find_task(name)) return *task;
+  std::vector<std::string> known;
+  for (const Task& task : all_tasks()) known.push_back(task.name);
+  fail(ErrorKind::usage, "data.task: expected one of {}, got {}", fmt::join(known, ", "),
+       quote(name));
+}
 
 std::unique_ptr<RecordStream> open_task(const Task& task, const std::string& folder,
                                         const std::string& split_name) {

@@ -9,7 +9,7 @@
 
 namespace hone::data {
 
-/// What kind of file a task's splits are.
+/// Says what kind of file a task's splits are.
 enum class TaskLayout { glue_tsv, sst_trees, trec_coarse, trec_fine, subj, reviews };
 
 struct TaskSplit {
@@ -21,8 +21,8 @@ struct TaskSplit {
 struct Task {
   std::string name;                  ///< "sst2"
   std::vector<std::string> labels;   ///< names in id order; none for regression
-  std::vector<std::string> metrics;  ///< as `evaluate` names them; see metrics/scorer.h
-  std::string folder;                ///< in GLUE's layout: "SST-2"
+  std::vector<std::string> metrics;  ///< names that `evaluate` uses; see metrics/scorer.h
+  std::string folder;                ///< folder in GLUE's layout: "SST-2"
   std::vector<TaskSplit> splits;
   TaskLayout layout = TaskLayout::glue_tsv;
   /// Header names to try, in order; no `pair_columns` for single sentences.
@@ -32,16 +32,19 @@ struct Task {
   bool pairs() const { return !pair_columns.empty(); }
 };
 
-/// cola mnli mrpc qnli qqp rte sst2 stsb wnli, sst5 trec6 trec50 subj imdb, reviews. Null if
+/// Finds cola mnli mrpc qnli qqp rte sst2 stsb wnli, sst5 trec6 trec50 subj imdb, reviews. Null if
 /// unknown. Case, dashes and underscores do not count ("SST-2").
 const Task* find_task(std::string_view name);
+/// Finds a task as find_task() does; one that is not known is a usage error.
+const Task& task_named(const std::string& name);
 const std::vector<Task>& all_tasks();
 
-/// The splits an evaluation reports: mnli's are validation_matched and validation_mismatched.
+/// Lists the splits that an evaluation reports: mnli's are validation_matched and
+/// validation_mismatched.
 std::vector<std::string> evaluation_splits(const Task& task);
 
-/// Records of one split. `folder` holds the task's folder (DIR/SST-2/dev.tsv, DIR/glue/SST-2/...)
-/// or is itself that folder. Test sets of GLUE come without labels.
+/// Opens the records of one split. `folder` holds the task's folder (DIR/SST-2/dev.tsv,
+/// DIR/glue/SST-2/...) or is itself that folder. Test sets of GLUE come without labels.
 /// - trec and imdb have no dev set: "validation" reads the test set, as is usual for them.
 /// - subj has no splits of its own: every tenth line of both files is "validation", the others are
 ///   "train"; objective and subjective sentences alternate. There is no "test".
@@ -51,7 +54,7 @@ std::vector<std::string> evaluation_splits(const Task& task);
 std::unique_ptr<RecordStream> open_task(const Task& task, const std::string& folder,
                                         const std::string& split);
 
-/// The files that open_task reads; none of built-in data.
+/// Lists the files that open_task reads; none for built-in data.
 std::vector<std::string> task_files(const Task& task, const std::string& folder,
                                     const std::string& split);
 

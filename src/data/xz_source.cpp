@@ -27,27 +27,31 @@ class XzSource : public ByteSource {
   size_t read(char* out, size_t capacity) override {
     stream_.next_out = reinterpret_cast<uint8_t*>(out);
     stream_.avail_out = capacity;
-    while (!finished_ && stream_.avail_out == capacity) {
+    // An error is told only when the bytes that came with it have been given.
+    while (stream_.avail_out == capacity && !ended()) {
       if (stream_.avail_in == 0 && !input_ended_) {
         stream_.next_in = reinterpret_cast<const uint8_t*>(buffer_.data());
         stream_.avail_in = compressed_->read(buffer_.data(), buffer_.size());
         input_ended_ = stream_.avail_in == 0;
       }
-      check(lzma_code(&stream_, input_ended_ ? LZMA_FINISH : LZMA_RUN));
+      result_ = lzma_code(&stream_, input_ended_ ? LZMA_FINISH : LZMA_RUN);
     }
     return capacity - stream_.avail_out;
   }
 
-  bool ready() override { return finished_ || stream_.avail_in > 0 || compressed_->ready(); }
+  bool ready() override {
+    return result_ != LZMA_OK || stream_.avail_in > 0 || compressed_->ready();
+  }
+  void interrupt() override { compressed_->interrupt(); }
 
  private:
-  void check(lzma_ret result) {
-    switch (result) {
+  /// Says whether the last call found the end; fails where it found something else than data.
+  bool ended() const {
+    switch (result_) {
       case LZMA_OK:
-        return;
+        return false;
       case LZMA_STREAM_END:
-        finished_ = true;
-        return;
+        return true;
       case LZMA_FORMAT_ERROR:
         fail(ErrorKind::bad_file, "{}: not an xz file", name_);
       case LZMA_MEMLIMIT_ERROR:
@@ -64,8 +68,8 @@ class XzSource : public ByteSource {
   std::string name_;
   std::vector<char> buffer_;
   lzma_stream stream_ = LZMA_STREAM_INIT;
+  lzma_ret result_ = LZMA_OK;  ///< result of the last call
   bool input_ended_ = false;
-  bool finished_ = false;
 };
 
 }  // namespace

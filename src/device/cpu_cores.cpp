@@ -41,7 +41,7 @@ int quota_cores(double quota, double period) {
   return std::max(1, static_cast<int>(std::min(quota / period, 1e6)));
 }
 
-/// cgroup v2: "max 100000" or "150000 100000".
+/// Reads cgroup v2's quota: "max 100000" or "150000 100000".
 int cores_of_v2(const std::string& folder) {
   std::ifstream file(folder + "/cpu.max");
   double quota = 0;
@@ -49,7 +49,7 @@ int cores_of_v2(const std::string& folder) {
   return file >> quota >> period ? quota_cores(quota, period) : kNoLimit;
 }
 
-/// cgroup v1: -1 means no quota.
+/// Reads cgroup v1's quota; -1 means that there is none.
 int cores_of_v1(const std::string& folder) {
   std::ifstream quota_file(folder + "/cpu.cfs_quota_us");
   std::ifstream period_file(folder + "/cpu.cfs_period_us");
@@ -58,8 +58,8 @@ int cores_of_v1(const std::string& folder) {
   return quota_file >> quota && period_file >> period ? quota_cores(quota, period) : kNoLimit;
 }
 
-/// The least over a group and its ancestors. Inside a container the path may name a folder of the
-/// host that is not mounted here; the walk then ends at the container's own root group.
+/// Gives the least over a group and its ancestors. Inside a container the path may name a folder of
+/// the host that is not mounted here; the walk then ends at the container's own root group.
 template <typename CoresOf>
 int least_over_ancestors(const std::string& mount, std::string path, CoresOf cores_of) {
   int cores = cores_of(mount);
@@ -92,7 +92,9 @@ int usable_cores(const std::string& root) {
       cores = std::min(cores, least_over_ancestors(mounts + "/unified", path, cores_of_v2));
     } else if (lists_cpu(controllers)) {
       cores = std::min(cores, least_over_ancestors(mounts + "/cpu", path, cores_of_v1));
-      cores = std::min(cores, least_over_ancestors(mounts + "/" + controllers, path, cores_of_v1));
+      std::string mount = mounts + "/";
+      mount += controllers;
+      cores = std::min(cores, least_over_ancestors(mount, path, cores_of_v1));
     }
   }
   return cores;

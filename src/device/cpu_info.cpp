@@ -12,6 +12,8 @@
 #include <cpuid.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#elif defined(__aarch64__)
+#include <sys/auxv.h>
 #endif
 
 namespace hone {
@@ -20,7 +22,8 @@ namespace {
 constexpr bool bit(uint64_t word, int index) { return ((word >> index) & 1) != 0; }
 constexpr bool all_bits(uint64_t word, uint64_t mask) { return (word & mask) == mask; }
 
-// XCR0: SSE and AVX state; opmask and the two upper ZMM parts; tile configuration and data.
+// The bits of XCR0 are: SSE and AVX state; opmask and the two upper ZMM parts; tile configuration
+// and data.
 constexpr uint64_t kXcr0Avx = 0x6;
 constexpr uint64_t kXcr0Avx512 = 0xe6;
 constexpr uint64_t kXcr0Amx = (uint64_t{1} << 17) | (uint64_t{1} << 18);
@@ -29,13 +32,11 @@ constexpr uint64_t kXcr0Amx = (uint64_t{1} << 17) | (uint64_t{1} << 18);
 constexpr long kArchReqXcompPerm = 0x1023;
 constexpr long kXfeatureTileData = 18;
 
-constexpr bool kHasBaseline = false;
-
-CpuProbe this_machine() {
+CpuInfo this_machine() {
   CpuProbe probe;
   probe.cpuid = [](uint32_t leaf, uint32_t subleaf) {
     CpuidRegisters r;
-    // Unlike __get_cpuid_count this asks the processor even beyond the basic limit it reports.
+    // This asks the processor even beyond the basic limit it reports, unlike __get_cpuid_count.
     __cpuid_count(leaf, subleaf, r.eax, r.ebx, r.ecx, r.edx);
     return r;
   };
@@ -48,14 +49,16 @@ CpuProbe this_machine() {
   probe.permit_amx = [] {
     return syscall(SYS_arch_prctl, kArchReqXcompPerm, kXfeatureTileData) == 0;
   };
-  return probe;
+  return detect_cpu(probe);
 }
-#else
-constexpr bool kHasBaseline = true;
-
-CpuProbe this_machine() {
-  return {[](uint32_t, uint32_t) { return CpuidRegisters{}; }, [] { return uint64_t{0}; },
-          [] { return false; }};
+#elif defined(__aarch64__)
+CpuInfo this_machine() {
+  constexpr uint64_t kReadsIdentification = 1
+                                            << 11;  // HWCAP_CPUID: the system answers for the core
+  const uint64_t hwcap = getauxval(AT_HWCAP);
+  uint64_t midr = 0;
+  if ((hwcap & kReadsIdentification) != 0) __asm__("mrs %0, midr_el1" : "=r"(midr));
+  return detect_arm(hwcap, getauxval(AT_HWCAP2), static_cast<uint32_t>(midr));
 }
 #endif
 
@@ -93,8 +96,14 @@ void detect_family(uint32_t signature, CpuInfo& cpu) {
 
 bool is_available(Isa isa, const CpuInfo& cpu) {
   switch (isa) {
-    case Isa::baseline:
-      return kHasBaseline;
+    case Isa::neon:
+      return cpu.neon;
+    case Isa::neon_dotprod:
+      return cpu.neon_dotprod;
+    case Isa::neon_i8mm:
+      return cpu.neon_i8mm && cpu.neon_dotprod;
+    case Isa::neon_bf16:
+      return cpu.neon_bf16 && is_available(Isa::neon_i8mm, cpu);
     case Isa::avx2:
       return cpu.avx2;
     case Isa::avx512:
@@ -105,14 +114,15 @@ bool is_available(Isa isa, const CpuInfo& cpu) {
       return cpu.avx512_bf16 && cpu.avx512_vnni;
     case Isa::amx:
       return cpu.amx_bf16 && is_available(Isa::avx512_bf16, cpu);
-    case Isa::gpu:
+    case Isa::none:
       return false;
   }
   return false;
 }
 
-constexpr Isa kIsas[] = {Isa::baseline,    Isa::avx2,        Isa::avx512,
-                         Isa::avx512_vnni, Isa::avx512_bf16, Isa::amx};
+constexpr Isa kIsas[] = {Isa::neon,        Isa::neon_dotprod, Isa::neon_i8mm,
+                         Isa::neon_bf16,   Isa::avx2,         Isa::avx512,
+                         Isa::avx512_vnni, Isa::avx512_bf16,  Isa::amx};
 
 constexpr int kNotForced = -1;
 std::atomic<int> forced_isa{kNotForced};
@@ -121,6 +131,18 @@ std::string names(const std::vector<Isa>& isas) {
   std::string list;
   for (Isa isa : isas) list.append(list.empty() ? "" : ", ").append(isa_name(isa));
   return list;
+}
+
+std::vector<KernelChoice> neon_choices(Isa isa, const std::string& best) {
+  std::vector<KernelChoice> choices = {{"fp32", "neon", best}};
+  choices.push_back(isa == Isa::neon_bf16
+                        ? KernelChoice{"bf16", "neon_bf16", best}
+                        : KernelChoice{"bf16", "neon, widened to fp32", "no native bf16 products"});
+  choices.push_back(
+      isa == Isa::neon
+          ? KernelChoice{"int8", "neon, widened to 16 bits", "no dot products of bytes"}
+          : KernelChoice{"int8", std::string(isa_name(std::min(isa, Isa::neon_i8mm))), best});
+  return choices;
 }
 
 KernelChoice int8_choice(Isa isa, const CpuInfo& cpu, const std::string& best) {
@@ -134,8 +156,14 @@ KernelChoice int8_choice(Isa isa, const CpuInfo& cpu, const std::string& best) {
 
 std::string_view isa_name(Isa isa) {
   switch (isa) {
-    case Isa::baseline:
-      return "baseline";
+    case Isa::neon:
+      return "neon";
+    case Isa::neon_dotprod:
+      return "neon_dotprod";
+    case Isa::neon_i8mm:
+      return "neon_i8mm";
+    case Isa::neon_bf16:
+      return "neon_bf16";
     case Isa::avx2:
       return "avx2";
     case Isa::avx512:
@@ -146,8 +174,8 @@ std::string_view isa_name(Isa isa) {
       return "avx512_bf16";
     case Isa::amx:
       return "amx";
-    case Isa::gpu:
-      return "gpu";
+    case Isa::none:
+      return "none";
   }
   return "?";
 }
@@ -166,12 +194,13 @@ CpuInfo detect_cpu(const CpuProbe& probe) {
   const uint64_t xcr0 = probe.xcr0();
   const CpuidRegisters leaf7 = probe.cpuid(7, 0);
   const CpuidRegisters leaf7_1 = leaf7.eax >= 1 ? probe.cpuid(7, 1) : CpuidRegisters{};
-  // PCLMUL, FMA, AES, AVX, F16C; BMI1, AVX2, BMI2: what Highway's AVX2 code is compiled with.
+  // Highway's AVX2 code is compiled with PCLMUL, FMA, AES, AVX and F16C of leaf 1, and BMI1, AVX2
+  // and BMI2 of leaf 7.
   constexpr uint32_t kAvx2Leaf1 = (1u << 1) | (1u << 12) | (1u << 25) | (1u << 28) | (1u << 29);
   constexpr uint32_t kAvx2Leaf7 = (1u << 3) | (1u << 5) | (1u << 8);
   cpu.avx2 = all_bits(xcr0, kXcr0Avx) && all_bits(leaf1.ecx, kAvx2Leaf1) &&
              all_bits(leaf7.ebx, kAvx2Leaf7);
-  // F, DQ, CD, BW, VL.
+  // The parts of AVX-512 are F, DQ, CD, BW and VL.
   constexpr uint32_t kAvx512 = (1u << 16) | (1u << 17) | (1u << 28) | (1u << 30) | (1u << 31);
   cpu.avx512 = cpu.avx2 && all_bits(xcr0, kXcr0Avx512) && all_bits(leaf7.ebx, kAvx512);
   cpu.avx512_vnni = cpu.avx512 && bit(leaf7.ecx, 11);
@@ -187,7 +216,7 @@ CpuInfo detect_cpu(const CpuProbe& probe) {
 }
 
 const CpuInfo& cpu_info() {
-  static const CpuInfo info = detect_cpu(this_machine());
+  static const CpuInfo info = this_machine();
   return info;
 }
 
@@ -207,7 +236,7 @@ Isa choose_isa(const char* requested, const CpuInfo& cpu) {
     if (cpu.avx512_vnni) return Isa::avx512_vnni;
     if (cpu.avx512) return Isa::avx512;
     if (cpu.avx2) return Isa::avx2;
-    if (kHasBaseline) return Isa::baseline;
+    if (cpu.neon) return available_isas(cpu).back();
     fail(ErrorKind::unsupported, "this processor ({}) has no AVX2 with FMA", cpu.name);
   }
   const auto isa = std::find_if(std::begin(kIsas), std::end(kIsas),
@@ -234,8 +263,9 @@ Isa chosen_isa() {
 }
 
 std::vector<KernelChoice> kernel_choices(Isa isa, const CpuInfo& cpu) {
-  const Isa fp32 = std::min(isa, Isa::avx512);
   const std::string best = isa == choose_isa(nullptr, cpu) ? "fastest here" : "forced by HONE_ISA";
+  if (isa < Isa::avx2) return neon_choices(isa, best);
+  const Isa fp32 = std::min(isa, Isa::avx512);
   std::vector<KernelChoice> choices;
   choices.push_back({"fp32", std::string(isa_name(fp32)), best});
   if (isa == Isa::amx) {

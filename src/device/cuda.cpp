@@ -19,11 +19,11 @@ void use_cuda_device(int device) {
   const CudaDeviceApi& api = cuda_api();
   const auto& devices = cuda_info().devices;
   if (device < 0 || device >= static_cast<int>(devices.size())) {
-    fail(ErrorKind::usage, "--device: cuda:{}: there are {} CUDA devices", device, devices.size());
+    fail(ErrorKind::usage, "device: cuda:{}: there are {} CUDA devices", device, devices.size());
   }
   const CudaDevice& found = devices[static_cast<size_t>(device)];
   if (!found.missing.empty()) {
-    fail(ErrorKind::unsupported, "--device: cuda:{}: {}", device, found.missing);
+    fail(ErrorKind::unsupported, "device: cuda:{}: {}", device, found.missing);
   }
   cuda_check(api.use_device(device), "selecting a device");
 }
@@ -34,7 +34,7 @@ int cuda_index(const std::string& name) {
   int index = -1;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
   if (digits.empty() || error != std::errc() || end != digits.data() + digits.size() || index < 0) {
-    fail(ErrorKind::usage, "--device: expected auto, cpu, cuda or cuda:N, got {}", quote(name));
+    fail(ErrorKind::usage, "device: expected auto, cpu, cuda or cuda:N, got {}", quote(name));
   }
   return index;
 }
@@ -45,7 +45,7 @@ bool select_device(const std::string& name) {
   const CudaInfo& info = cuda_info();
   if (index >= 0) {
     if (!info.missing.empty()) {
-      fail(ErrorKind::unsupported, "--device: {}: {}", quote(name), info.missing);
+      fail(ErrorKind::unsupported, "device: {}: {}", quote(name), info.missing);
     }
     use_cuda_device(index);
     return true;

@@ -21,7 +21,7 @@ struct CudaDevice {
   int multiprocessors = 0;
 };
 
-/// What this machine has for CUDA.
+/// Says what this machine has for CUDA.
 struct CudaInfo {
   std::string plugin;   ///< the file that was opened; empty: none
   std::string missing;  ///< in words, why nothing can run on a GPU; empty: something can
@@ -30,48 +30,49 @@ struct CudaInfo {
   std::vector<CudaDevice> devices;
 };
 
-/// Found at the first call, which opens the plugin: HONE_CUDA_PLUGIN, or libhone_cuda.so beside the
+/// Looks at the first call, which opens the plugin: HONE_CUDA_PLUGIN, or libhone_cuda.so beside the
 /// program, or where the system looks for libraries. Never throws for want of a GPU.
 const CudaInfo& cuda_info();
 
-/// What a plugin's functions say of this machine, judged; without the plugin's path.
+/// Judges what a plugin's functions say of this machine; the plugin's path is left out.
 CudaInfo look_for_devices(const CudaDeviceApi& api);
 
-/// Opens the plugin at `path` and looks, without keeping anything; what cuda_info() does once.
+/// Opens the plugin at `path` and looks, without keeping anything: cuda_info() does this once.
 CudaInfo probe_cuda(const std::string& path);
 
-/// The open plugin's functions; an error of kind unsupported that gives cuda_info().missing where
-/// there is none.
+/// Gives the open plugin's functions. Where there is none it fails with kind unsupported and
+/// cuda_info().missing.
 const CudaDeviceApi& cuda_api();
-/// A function of the open plugin, for layers below this one; null where it has none of that name.
+/// Gives a function of the open plugin, for layers below this one; null where it has none of that
+/// name.
 void* cuda_symbol(const char* name);
 
 /// Throws an error of kind internal that names `what` and gives CUDA's words; of kind memory where
 /// CUDA is out of memory.
 void cuda_check(CudaStatus status, const char* what);
 
-/// Selects `device` for the calling thread; an error of kind usage or unsupported where it is not
+/// Selects `device` for the calling thread; fails with kind usage or unsupported where it is not
 /// there or cannot run this build.
 void use_cuda_device(int device);
 
-/// The number in "cuda" or "cuda:1"; -1 for "auto" and "cpu". Others are usage errors of --device.
+/// Gives the number in "cuda" or "cuda:1", -1 for "auto" and "cpu". Other names are usage errors.
 int cuda_index(const std::string& name);
-/// Selects what "auto", "cpu", "cuda" or "cuda:1" names; whether that is a GPU. "auto" is the first
-/// GPU that can run this build, else the processor. Errors name --device.
+/// Selects what "auto", "cpu", "cuda" or "cuda:1" names, and returns whether that is a GPU. "auto"
+/// is the first GPU that can run this build, else the processor. Errors begin with "device".
 bool select_device(const std::string& name);
 
 constexpr size_t kCudaAlignment = 256;
-/// The next multiple of it.
+/// Rounds up to the next multiple of kCudaAlignment.
 constexpr size_t cuda_aligned(size_t bytes) {
   return (bytes + kCudaAlignment - 1) / kCudaAlignment * kCudaAlignment;
 }
 
-/// Device memory, uninitialised, aligned to kCudaAlignment. Needs cuda_info().missing to be empty,
-/// as all below.
+/// Device memory, uninitialised, aligned to kCudaAlignment. This class and all below need
+/// cuda_info().missing to be empty.
 class CudaBuffer {
  public:
   CudaBuffer() = default;
-  /// Error of kind memory that says what was asked for and what is free.
+  /// Fails with kind memory, saying what was asked for and what is free.
   explicit CudaBuffer(size_t bytes);
   ~CudaBuffer();
   CudaBuffer(CudaBuffer&& other) noexcept
@@ -130,11 +131,12 @@ class CudaStream {
   CudaStream& operator=(const CudaStream&) = delete;
 
   CudaHandle handle() const { return handle_; }
-  /// Either side may be host memory, and then only pinned memory is copied behind the host's back.
+  /// Copies; either side may be host memory, and the copy is asynchronous to the host only where
+  /// that is pinned.
   void copy(void* to, const void* from, size_t bytes);
   void fill(void* data, int byte, size_t bytes);
   void synchronize();
-  /// What `body` puts on this stream is recorded instead of run.
+  /// Records what `body` puts on this stream instead of running it.
   template <typename Body>
   CudaGraph capture(const Body& body);
 
@@ -179,14 +181,14 @@ class CudaEvent {
   void record(CudaStream& stream);
   void wait(CudaStream& stream);  ///< the stream waits, the host does not
   void synchronize();
-  /// Milliseconds from `start` to this; both must have happened.
+  /// Gives milliseconds from `start` to this; both must have happened.
   float since(const CudaEvent& start) const;
 
  private:
   CudaHandle handle_ = nullptr;
 };
 
-/// The process's own stream, made at the first call, on the device that is in use then.
+/// Gives the process's own stream, made at the first call, on the device that is in use then.
 CudaStream& cuda_stream();
 
 template <typename Body>

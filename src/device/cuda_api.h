@@ -3,11 +3,13 @@
 #include <cstddef>
 #include <cstdint>
 
-/// What the CUDA plugin (libhone_cuda.so) offers for devices: plain types, so that nothing else of
-/// hone sees a header of CUDA. Grows at its end; a change of anything else raises the version.
+/// The table of what the CUDA plugin (libhone_cuda.so) offers for devices has plain types, so that
+/// nothing else of hone sees a header of CUDA. It grows at its end; a change of anything else
+/// raises the version.
 namespace hone {
 
-/// Null: done. Otherwise what went wrong, in CUDA's words; a static string.
+/// A status is null where the call succeeded, otherwise what went wrong, in CUDA's words: a static
+/// string.
 using CudaStatus = const char*;
 using CudaHandle = void*;  ///< a stream, event or graph of CUDA's; a null stream is the default one
 
@@ -25,12 +27,12 @@ constexpr uint32_t kCudaApiVersion = 1;
 
 struct CudaDeviceApi {
   uint32_t version;  ///< kCudaApiVersion
-  /// Runtime of the plugin and what the driver supports, as 1000 * major + 10 * minor; driver 0:
-  /// none is installed.
+  /// Gives the plugin's runtime and what the driver supports, as 1000 * major + 10 * minor; driver
+  /// 0: none is installed.
   CudaStatus (*versions)(int32_t* runtime, int32_t* driver);
   CudaStatus (*device_count)(int32_t* count);
   CudaStatus (*device_facts)(int32_t device, CudaDeviceFacts* facts);
-  /// For the calling thread.
+  /// Selects the device of the calling thread.
   CudaStatus (*use_device)(int32_t device);
   CudaStatus (*memory_info)(uint64_t* free_bytes, uint64_t* total_bytes);
 
@@ -38,7 +40,8 @@ struct CudaDeviceApi {
   CudaStatus (*release)(void* data);
   CudaStatus (*allocate_pinned)(size_t bytes, void** data);
   CudaStatus (*release_pinned)(void* data);
-  /// Either side may be host memory; asynchronous to the host where that is pinned.
+  /// Copies; either side may be host memory, and the copy is asynchronous to the host where that is
+  /// pinned.
   CudaStatus (*copy)(void* to, const void* from, size_t bytes, CudaHandle stream);
   CudaStatus (*fill)(void* data, int32_t byte, size_t bytes, CudaHandle stream);
 
@@ -54,7 +57,7 @@ struct CudaDeviceApi {
   CudaStatus (*elapsed_ms)(CudaHandle start, CudaHandle end, float* ms);
 
   CudaStatus (*begin_capture)(CudaHandle stream);
-  /// Also ends a capture that failed.
+  /// Ends a capture, one that failed too.
   CudaStatus (*end_capture)(CudaHandle stream, CudaHandle* graph, uint64_t* nodes);
   CudaStatus (*launch_graph)(CudaHandle graph, CudaHandle stream);
   CudaStatus (*destroy_graph)(CudaHandle graph);

@@ -3,16 +3,12 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include <cstdlib>
-#include <filesystem>
-
 #include "base/error.h"
+#include "base/plugin.h"
 #include "device/cuda.h"
 
 namespace hone {
 namespace {
-
-constexpr const char* kPluginName = "libhone_cuda.so";
 
 struct Plugin {
   CudaInfo info;
@@ -24,21 +20,9 @@ std::string version_text(int version) {
   return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
 }
 
-/// Where the plugin is; a bare name is for the system to look for.
-std::string plugin_path() {
-  if (const char* path = std::getenv("HONE_CUDA_PLUGIN"); path && *path) return path;
-  std::error_code error;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (!error) {
-    const auto beside = program.parent_path() / kPluginName;
-    if (std::filesystem::exists(beside, error)) return beside.string();
-  }
-  return kPluginName;
-}
+constexpr int kLeastMajor = 8;  // least compute capability: bf16 on tensor cores
 
-constexpr int kLeastMajor = 8;  // of the compute capability: bf16 on tensor cores
-
-/// Why kernels do not run there, in one line; empty: they do.
+/// Says in one line why kernels do not run there; empty: they do.
 std::string why_not(const CudaDeviceFacts& facts) {
   const std::string name =
       fmt::format("{} has compute capability {}.{}", facts.name, facts.major, facts.minor);
@@ -86,7 +70,7 @@ Plugin open_plugin(const std::string& path) {
 }
 
 const Plugin& plugin() {
-  static const Plugin opened = open_plugin(plugin_path());
+  static const Plugin opened = open_plugin(plugin_path("HONE_CUDA_PLUGIN", "libhone_cuda.so"));
   return opened;
 }
 
@@ -140,7 +124,7 @@ CudaInfo probe_cuda(const std::string& path) {
 
 const CudaDeviceApi& cuda_api() {
   if (!plugin().info.missing.empty()) {
-    fail(ErrorKind::unsupported, "--device: cuda: {}", plugin().info.missing);
+    fail(ErrorKind::unsupported, "device: cuda: {}", plugin().info.missing);
   }
   return *plugin().api;
 }

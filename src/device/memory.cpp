@@ -12,16 +12,12 @@
 namespace hone {
 namespace {
 
-constexpr size_t kPage = size_t{4} << 10;
-
-constexpr size_t round_up(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
-
 void* map_huge(size_t bytes) {
-  const size_t wanted = round_up(bytes, kPage);
+  const size_t wanted = round_up(bytes, page_bytes());
   void* data = map_on_huge_page(wanted, PROT_READ | PROT_WRITE);
   if (data == nullptr) return nullptr;
-  // Whole huge pages only: a part of one would be resident beyond the block's end. The result is
-  // not looked at: without huge pages it is only slower.
+  // Only whole huge pages are advised: a part of one would be resident beyond the block's end. The
+  // result is not looked at: without huge pages it is only slower.
   madvise(data, wanted / kHugePage * kHugePage, MADV_HUGEPAGE);
   return data;
 }
@@ -52,7 +48,7 @@ Buffer::Buffer(size_t bytes) : size_(bytes) {
 Buffer::~Buffer() {
   if (data_ == nullptr) return;
   if (size_ >= kHugePage) {
-    munmap(data_, round_up(size_, kPage));
+    munmap(data_, round_up(size_, page_bytes()));
   } else {
     ::operator delete(data_, std::align_val_t(kAlignment));
   }

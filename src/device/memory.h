@@ -6,9 +6,9 @@
 
 namespace hone {
 
-/// Cache line, and the widest vector.
+/// Everything is aligned to a cache line, which the widest vector fills.
 constexpr size_t kAlignment = 64;
-/// The next multiple of it.
+/// Rounds up to the next multiple of kAlignment.
 constexpr size_t aligned(size_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
@@ -19,7 +19,7 @@ constexpr size_t aligned(size_t bytes) {
 class Buffer {
  public:
   Buffer() = default;
-  /// Error of kind memory, saying how much was asked for, when there is not enough.
+  /// Fails with kind memory, saying how much was asked for, when there is not enough.
   explicit Buffer(size_t bytes);
   ~Buffer();
   Buffer(Buffer&& other) noexcept
@@ -47,14 +47,15 @@ class Buffer {
   size_t size_ = 0;
 };
 
-/// From now on, for the whole process, all but small blocks that are freed, the allocator's too, go
-/// back to the system at once. The allocator else keeps more of them the larger the blocks were
-/// that it has seen freed.
+/// Makes all but small blocks that are freed, the allocator's too, go back to the system at once,
+/// for the whole process and from now on. The allocator would keep more of them the larger the
+/// blocks were that it has seen freed.
 void give_freed_memory_back();
 
-/// The most memory this process has had resident (VmHWM); 0 where the system does not say.
+/// Gives the most memory that this process has had resident (VmHWM); 0 where the system does not
+/// say.
 uint64_t peak_resident_bytes();
-/// What it has resident now; 0 likewise.
+/// Gives the memory that this process has resident now; 0 where the system does not say.
 uint64_t resident_bytes();
 
 }  // namespace hone

@@ -8,7 +8,7 @@
 
 namespace hone::infer {
 
-Prediction classify(const models::EncoderConfig& config, std::span<const float> logits) {
+Prediction classify(const models::ModelConfig& config, std::span<const float> logits) {
   for (const float logit : logits) {
     if (!std::isfinite(logit)) {
       fail(ErrorKind::bad_file, "the model's answer is not finite: {}", logit);
@@ -18,9 +18,9 @@ Prediction classify(const models::EncoderConfig& config, std::span<const float> 
   prediction.scores.assign(logits.begin(), logits.end());
   const auto count = static_cast<int64_t>(logits.size());
   float* scores = prediction.scores.data();
-  if (config.problem == models::ProblemType::single_label) {
+  if (config.problem == ProblemType::single_label) {
     kernels::softmax_rows(scores, 1, count, scores);
-  } else if (config.problem == models::ProblemType::multi_label) {
+  } else if (config.problem == ProblemType::multi_label) {
     kernels::sigmoid(scores, count, scores);
     for (int64_t i = 0; i < count; ++i) {
       if (scores[i] >= 0.5f) prediction.chosen.push_back(i);

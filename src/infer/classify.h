@@ -4,19 +4,19 @@
 #include <string>
 #include <vector>
 
-#include "models/config.h"
+#include "models/model_config.h"
 
 namespace hone::infer {
 
 struct Prediction {
-  std::string label;          ///< the best class; of regression the one label's name
-  float score = 0;            ///< its probability; of regression the value itself
+  std::string label;          ///< the best class; the one label's name for regression
+  float score = 0;            ///< its probability; the value itself for regression
   std::vector<float> scores;  ///< by class: softmax, sigmoid (multi-label) or the value itself
-  /// Multi-label: the classes with a score of at least 0.5.
+  /// The classes of a multi-label model with a score of at least 0.5.
   std::vector<int64_t> chosen;
 };
 
-/// What a model's logits mean, by its problem type. A logit that is not finite is an error.
-Prediction classify(const models::EncoderConfig& config, std::span<const float> logits);
+/// Says what a model's logits mean, by its problem type. A logit that is not finite is an error.
+Prediction classify(const models::ModelConfig& config, std::span<const float> logits);
 
 }  // namespace hone::infer

@@ -3,101 +3,84 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "infer/line_answers.h"
-#include "metrics/judge.h"
+#include "metrics/logit_scorer.h"
 
 namespace hone::infer {
 namespace {
 
-using models::ProblemType;
-
-metrics::Problem problem_of(const models::EncoderConfig& config) {
-  switch (config.problem) {
-    case ProblemType::multi_label:
-      return metrics::Problem::multi_label;
-    case ProblemType::regression:
-      return metrics::Problem::regression;
-    default:
-      return metrics::Problem::single_label;
-  }
-}
-
-/// Reads the labels of a batch, then compares the answers with them.
-class BatchJudge {
+/// Compares answers with the labels of their records.
+class LabelScorer {
  public:
-  BatchJudge(const models::ModelFolder& folder, const EvaluateOptions& options)
-      : problem_(folder.config.problem),
-        labels_(options.task_labels, folder.config.labels, folder.path + "/config.json"),
-        judge_(problem_of(folder.config), static_cast<int64_t>(folder.config.labels.size()),
-               options.metrics) {}
+  LabelScorer(const models::ModelFolder& folder, const EvaluateOptions& options)
+      : problem_(folder.config->problem),
+        labels_(options.task_labels, folder.config->labels, folder.path + "/config.json"),
+        scorer_(problem_, static_cast<int64_t>(folder.config->labels.size()), options.metrics) {}
 
-  /// The label is read before the batch runs, so that a bad one is told at once.
-  void expect(const data::Record& record, const data::RecordStream& stream) {
-    if (problem_ == ProblemType::single_label) ids_.push_back(labels_.id(record, stream));
-    if (problem_ == ProblemType::multi_label) sets_.push_back(labels_.ids(record, stream));
-    if (problem_ == ProblemType::regression) scores_.push_back(data::score_of(record, stream));
-  }
-
-  void judge(size_t i, const std::vector<float>& logits) {
-    if (problem_ == ProblemType::single_label) judge_.add_class(logits, ids_[i]);
-    if (problem_ == ProblemType::multi_label) judge_.add_labels(logits, sets_[i]);
-    if (problem_ == ProblemType::regression) judge_.add_score(logits, scores_[i]);
-  }
-
-  void next_batch() {
-    ids_.clear();
-    sets_.clear();
-    scores_.clear();
+  void score(const data::Record& record, const data::RecordStream& stream,
+             const std::vector<float>& logits) {
+    if (problem_ == ProblemType::single_label) {
+      scorer_.add_class(logits, labels_.id(record, stream));
+    } else if (problem_ == ProblemType::multi_label) {
+      scorer_.add_labels(logits, labels_.ids(record, stream));
+    } else {
+      scorer_.add_score(logits, data::score_of(record, stream));
+    }
   }
 
   void report(Evaluation& evaluation) const {
-    evaluation.loss = judge_.loss();
-    evaluation.metrics = judge_.results();
+    evaluation.loss = scorer_.loss();
+    evaluation.metrics = scorer_.results();
   }
 
  private:
   ProblemType problem_;
   data::LabelMap labels_;
-  metrics::Judge judge_;
-  std::vector<int64_t> ids_;
-  std::vector<std::vector<bool>> sets_;
-  std::vector<double> scores_;
+  metrics::LogitScorer scorer_;
+};
+
+/// The first records of a stream.
+class FirstRecords : public data::RecordStream {
+ public:
+  /// -1: all.
+  FirstRecords(data::RecordStream& all, int64_t count) : all_(all), left_(count) {}
+
+  bool next(data::Record& record) override {
+    if (left_ == 0 || !all_.next(record)) return false;
+    if (left_ > 0) --left_;
+    return true;
+  }
+  bool waiting() override { return left_ == 0 || all_.waiting(); }
+  void interrupt() override { all_.interrupt(); }
+  std::string where(const data::Record& record) const override { return all_.where(record); }
+
+ private:
+  data::RecordStream& all_;
+  int64_t left_;
 };
 
 }  // namespace
 
 Evaluation evaluate(Session& session, data::RecordStream& records, const EvaluateOptions& options) {
   const Stopwatch watch;
-  BatchJudge judge(session.folder(), options);
+  LabelScorer scorer(session.folder(), options);
+  FirstRecords wanted(records, options.max_samples);
   Evaluation evaluation;
-  std::vector<data::Record> batch(static_cast<size_t>(options.batch_size));
-  std::vector<Input> inputs;
-  for (bool more = true; more;) {
-    inputs.clear();
-    judge.next_batch();
-    while (inputs.size() < batch.size()) {
-      const auto taken = evaluation.samples + static_cast<int64_t>(inputs.size());
-      data::Record& record = batch[inputs.size()];
-      more = (options.max_samples < 0 || taken < options.max_samples) && records.next(record);
-      if (!more) break;
-      judge.expect(record, records);
-      inputs.push_back({record.text, record.pair});
-    }
-    const std::vector<Answer> answers = session.run(inputs);
-    for (size_t i = 0; i < answers.size(); ++i) {
-      if (!options.truncate) {
-        refuse_truncated(answers[i], session.max_length(), records.where(batch[i]));
-      }
-      judge.judge(i, answers[i].values);
-      if (options.answered) options.answered(answers[i]);
-      evaluation.tokens += answers[i].tokens;
-      evaluation.truncated += answers[i].truncated();
-      evaluation.layers += static_cast<double>(answers[i].layers);
-      evaluation.late += options.deadline > 0 && answers[i].seconds > options.deadline;
-    }
-    evaluation.samples += static_cast<int64_t>(answers.size());
-    if (options.progress) options.progress(evaluation.samples);
-  }
-  judge.report(evaluation);
+  AnswerHandler handler;
+  handler.truncate = options.truncate;
+  handler.answer = [&](const data::Record& record, const Answer& answer) {
+    scorer.score(record, records, answer.values);
+    if (options.answered) options.answered(answer);
+    evaluation.layers += static_cast<double>(answer.layers);
+    evaluation.late += options.deadline > 0 && answer.seconds > options.deadline;
+  };
+  handler.progress = [&](const LineCounts& counts) {
+    if (options.progress) options.progress(counts.records);
+  };
+  const LineCounts counts = answer_lines(session, wanted, handler, options.batch_size);
+  evaluation.samples = counts.records;
+  evaluation.tokens = counts.tokens;
+  evaluation.truncated = counts.truncated;
+  scorer.report(evaluation);
   evaluation.layers /= static_cast<double>(evaluation.samples);
   evaluation.late /= static_cast<double>(evaluation.samples);
   evaluation.seconds = watch.seconds();

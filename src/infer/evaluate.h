@@ -20,7 +20,7 @@ struct Evaluation {
   /// Mean over the samples: cross-entropy, squared error, or binary cross-entropy over all labels.
   double loss = 0;
   double seconds = 0;
-  double layers = 0;  ///< mean that an answer took, of a model with exits
+  double layers = 0;  ///< mean layers that an answer took in a model with exits
   double late = 0;    ///< share of answers behind the deadline
   std::vector<std::pair<std::string, double>> metrics;  ///< NaN where undefined
 };
@@ -29,12 +29,14 @@ struct EvaluateOptions {
   std::vector<std::string> task_labels =
       {};                                 ///< the data's label names in id order; none: own file
   std::vector<std::string> metrics = {};  ///< none: the problem's usual ones
-  int64_t batch_size = 32;
-  int64_t max_samples = -1;                            ///< -1: all
-  bool truncate = true;                                ///< false: a longer input is an error
-  double deadline = 0;                                 ///< the session's
+  int64_t batch_size = 0;                 ///< most samples of a forward pass; 0: what is efficient
+  int64_t max_samples = -1;               ///< -1: all
+  bool truncate = true;                   ///< false: a longer input is an error
+  double deadline = 0;                    ///< the session's
   std::function<void(int64_t samples)> progress = {};  ///< called after each batch
-  std::function<void(const Answer&)> answered = {};    ///< called in the order of the records
+  std::function<void(const Answer&)> answered =
+      {};  ///< called in the order of the records, perhaps
+           ///< by another thread than the caller's
 };
 
 /// Runs the session over labelled records. The session gives logits.

@@ -26,9 +26,9 @@ double entropy(std::span<const float> logits) {
 
 bool ExitRule::agrees(std::span<const float> logits) const {
   switch (problem_) {
-    case models::ProblemType::regression:
+    case ProblemType::regression:
       return std::abs(logits[0] - last_[0]) < settings_.tolerance;
-    case models::ProblemType::multi_label:
+    case ProblemType::multi_label:
       return std::equal(logits.begin(), logits.end(), last_.begin(),
                         [](float a, float b) { return (a >= 0) == (b >= 0); });
     default:
@@ -49,26 +49,27 @@ bool ExitRule::may_leave() const {
   return !last_.empty() && agreed_ + 1 >= settings_.patience;
 }
 
-ExitPass::ExitPass(models::Encoder& encoder, const models::ExitSettings& settings, ThreadPool& pool)
+ExitPass::ExitPass(models::Model& model, const models::ExitSettings& settings, ThreadPool& pool,
+                   bool planned)
     : settings_(settings),
-      problem_(encoder.config().problem),
-      labels_(encoder.config().labels.size()),
-      layered_(encoder, kWithExits, pool) {}
+      problem_(model.config().problem),
+      labels_(model.config().labels.size()),
+      layerwise_(model, kWithExits, pool, planned) {}
 
-ExitPass::ExitPass(const models::Encoder& encoder, const models::ExitSettings& settings,
-                   StreamedWeights& weights, ThreadPool& pool)
+ExitPass::ExitPass(const models::Model& model, const models::ExitSettings& settings,
+                   StreamedWeights& weights, ThreadPool& pool, bool planned)
     : settings_(settings),
-      problem_(encoder.config().problem),
-      labels_(encoder.config().labels.size()),
-      layered_(encoder, kWithExits, weights, pool) {}
+      problem_(model.config().problem),
+      labels_(model.config().labels.size()),
+      layerwise_(model, kWithExits, weights, pool, planned) {}
 
-std::vector<ExitAnswer> ExitPass::run(const models::Batch& batch, double deadline) {
-  std::vector<ExitAnswer> answers(static_cast<size_t>(batch.sequences()));
+std::vector<ExitAnswer> ExitPass::run(const data::Batch& batch, double deadline) {
+  std::vector<ExitAnswer> answers(static_cast<size_t>(batch.size()));
   std::vector<ExitRule> rules(answers.size(), ExitRule(settings_, problem_));
   const Stopwatch watch;
   double before = 0;
-  double dearest = 0;  // of the layers so far
-  Layered::Hooks hooks;
+  double most_expensive = 0;  // seconds of the slowest of the layers so far
+  LayerwiseForward::Hooks hooks;
   // Under a deadline layers run whole, so that it is known what one costs.
   hooks.may_leave = [&](std::span<const int64_t> sequences) {
     return deadline <= 0 && std::any_of(sequences.begin(), sequences.end(), [&](int64_t place) {
@@ -78,10 +79,10 @@ std::vector<ExitAnswer> ExitPass::run(const models::Batch& batch, double deadlin
   hooks.decide = [&](size_t layer, std::span<const int64_t> sequences, const float* logits,
                      std::vector<bool>& leave) {
     const double now = watch.seconds();
-    dearest = std::max(dearest, now - before);
+    most_expensive = std::max(most_expensive, now - before);
     before = now;
-    // A tenth over what a layer has cost: the next one may be a little slower.
-    const bool late = deadline > 0 && now + 1.1 * dearest > deadline;
+    // The next layer may be a little slower than what a layer has cost, so a tenth is added.
+    const bool late = deadline > 0 && now + 1.1 * most_expensive > deadline;
     for (size_t i = 0; i < sequences.size(); ++i) {
       const auto place = static_cast<size_t>(sequences[i]);
       const std::span<const float> row(logits + i * labels_, labels_);
@@ -91,15 +92,15 @@ std::vector<ExitAnswer> ExitPass::run(const models::Batch& batch, double deadlin
   };
   hooks.finish = [&](int64_t sequence, std::span<const float> row) {
     answers[static_cast<size_t>(sequence)] = {{row.begin(), row.end()},
-                                              static_cast<int64_t>(layered_.parts()) - 1};
+                                              static_cast<int64_t>(layerwise_.parts()) - 1};
   };
-  layered_.run(batch, hooks);
+  layerwise_.run(batch, hooks);
   return answers;
 }
 
-std::vector<std::vector<std::vector<float>>> ExitPass::run_all(const models::Batch& batch) {
-  std::vector<std::vector<std::vector<float>>> all(static_cast<size_t>(batch.sequences()));
-  Layered::Hooks hooks;
+std::vector<std::vector<std::vector<float>>> ExitPass::run_all(const data::Batch& batch) {
+  std::vector<std::vector<std::vector<float>>> all(static_cast<size_t>(batch.size()));
+  LayerwiseForward::Hooks hooks;
   hooks.decide = [&](size_t, std::span<const int64_t> sequences, const float* logits,
                      std::vector<bool>&) {
     for (size_t i = 0; i < sequences.size(); ++i) {
@@ -110,7 +111,7 @@ std::vector<std::vector<std::vector<float>>> ExitPass::run_all(const models::Bat
   hooks.finish = [&](int64_t sequence, std::span<const float> row) {
     all[static_cast<size_t>(sequence)].emplace_back(row.begin(), row.end());
   };
-  layered_.run(batch, hooks);
+  layerwise_.run(batch, hooks);
   return all;
 }
 

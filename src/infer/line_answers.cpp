@@ -1,31 +1,46 @@
 #include "infer/line_answers.h"
 
 #include "base/error.h"
+#include "infer/answer_pipeline.h"
 
 namespace hone::infer {
 namespace {
 
-constexpr size_t kMostRecords = 256;
 constexpr size_t kEnoughBytes = 1 << 20;
 
-void take(const Answer& answer, const data::Record& record, const data::RecordStream& stream,
-          const AnswerHandler& handler, int64_t limit) {
-  if (!handler.truncate) refuse_truncated(answer, limit, stream.where(record));
-  try {
-    handler.answer(answer);
-  } catch (const Error& error) {
-    throw Error(error.kind(), stream.where(record) + ": " + error.what());
+/// Reads, computes and writes one after the other: what a deadline or a budget asks for.
+LineCounts answer_in_turn(Session& session, data::RecordStream& records,
+                          const AnswerHandler& handler, int64_t most_samples) {
+  LineCounts counts;
+  BatchReader reader(
+      records, most_samples > 0 ? static_cast<size_t>(most_samples) : BatchReader::kMostRecords);
+  std::vector<Input> inputs;
+  std::string text;
+  for (auto batch = reader.next(); !batch.empty(); batch = reader.next()) {
+    inputs.clear();
+    for (const data::Record& record : batch) inputs.push_back({record.text, record.pair});
+    const std::vector<Answer> answers = session.run(inputs);
+    for (size_t i = 0; i < answers.size(); ++i) {
+      text.clear();
+      format_answer(handler, answers[i], batch[i], records, session.max_units(), text);
+      if (handler.write) handler.write(text);
+      if (handler.answer) handler.answer(batch[i], answers[i]);
+      counts.add(answers[i]);
+    }
+    if (handler.idle && !records.waiting()) handler.idle();
+    if (handler.progress) handler.progress(counts);
   }
+  return counts;
 }
 
 }  // namespace
 
-std::span<const data::Record> BatchReader::next() {
+std::span<data::Record> BatchReader::next() {
   if (error_) std::rethrow_exception(error_);
   size_t count = 0;
   size_t bytes = 0;
   try {
-    while (count < kMostRecords && bytes < kEnoughBytes && (count == 0 || stream_.waiting())) {
+    while (count < most_records_ && bytes < kEnoughBytes && (count == 0 || stream_.waiting())) {
       if (records_.size() == count) records_.emplace_back();
       data::Record& record = records_[count];
       if (!stream_.next(record)) break;
@@ -36,34 +51,36 @@ std::span<const data::Record> BatchReader::next() {
     if (count == 0) throw;
     error_ = std::current_exception();
   }
+  idle_ = !stream_.waiting();
   return {records_.data(), count};
 }
 
-LineCounts answer_lines(Session& session, data::RecordStream& records,
-                        const AnswerHandler& handler) {
-  LineCounts counts;
-  BatchReader reader(records);
-  std::vector<Input> inputs;
-  for (auto batch = reader.next(); !batch.empty(); batch = reader.next()) {
-    inputs.clear();
-    for (const data::Record& record : batch) inputs.push_back({record.text, record.pair});
-    const std::vector<Answer> answers = session.run(inputs);
-    for (size_t i = 0; i < answers.size(); ++i) {
-      take(answers[i], batch[i], records, handler, session.max_length());
-      counts.tokens += answers[i].tokens;
-      counts.truncated += answers[i].truncated() ? 1 : 0;
-    }
-    counts.records += static_cast<int64_t>(answers.size());
-    if (!records.waiting()) handler.idle();
-    handler.progress(counts);
-  }
-  return counts;
+void LineCounts::add(const Answer& answer) {
+  ++records;
+  tokens += answer.tokens;
+  truncated += answer.truncated() ? 1 : 0;
 }
 
-void refuse_truncated(const Answer& answer, int64_t limit, const std::string& where) {
-  if (!answer.truncated()) return;
-  fail(ErrorKind::usage, "{}: {} tokens are more than the limit of {}", where, answer.full_tokens,
-       limit);
+LineCounts answer_lines(Session& session, data::RecordStream& records, const AnswerHandler& handler,
+                        int64_t most_samples) {
+  if (session.bounded()) return answer_in_turn(session, records, handler, most_samples);
+  return AnswerPipeline(session, records, handler, most_samples).run();
+}
+
+void format_answer(const AnswerHandler& handler, const Answer& answer, const data::Record& record,
+                   const data::RecordStream& records, int64_t limit, std::string& out) {
+  if (!handler.truncate && answer.truncated()) {
+    fail(ErrorKind::usage, "{}: {} tokens are more than the limit of {}", records.where(record),
+         answer.full_tokens, limit);
+  }
+  if (!handler.format) return;
+  const size_t before = out.size();
+  try {
+    handler.format(answer, out);
+  } catch (const Error& error) {
+    out.resize(before);
+    throw Error(error.kind(), records.where(record) + ": " + error.what());
+  }
 }
 
 }  // namespace hone::infer

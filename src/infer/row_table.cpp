@@ -5,14 +5,9 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/page_cache.h"
 
 namespace hone::infer {
-namespace {
-
-constexpr size_t kPage = 4096;
-
-}  // namespace
-
 RowTable::RowTable(const nn::Parameter& parameter, size_t bytes, WeightSource& source)
     : parameter_(parameter),
       source_(source),
@@ -53,8 +48,9 @@ size_t RowTable::bytes_for(size_t rows) const {
   const Weight& weight = parameter_.weight;
   const size_t row = static_cast<size_t>(weight.width) * dtype_size(weight.dtype);
   // A row reaches into one page more than it fills; scales have pages of their own.
-  const size_t pages = (row + kPage - 2) / kPage + 1 + (weight.dtype == DType::i8 ? 1 : 0);
-  return std::min(std::min(rows, there_.size()) * pages * kPage, bytes_ + kPage);
+  const size_t page = page_bytes();
+  const size_t pages = (row + page - 2) / page + 1 + (weight.dtype == DType::i8 ? 1 : 0);
+  return std::min(std::min(rows, there_.size()) * pages * page, bytes_ + page);
 }
 
 }  // namespace hone::infer

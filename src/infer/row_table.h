@@ -12,7 +12,7 @@ namespace hone::infer {
 /// are kept for the whole of it, pages come with the rows.
 class RowTable {
  public:
-  /// `bytes` of the whole table. All must outlive this.
+  /// `bytes` is the size of the whole table. All arguments must outlive this.
   RowTable(const nn::Parameter& parameter, size_t bytes, WeightSource& source);
   ~RowTable();
   RowTable(const RowTable&) = delete;
@@ -23,7 +23,7 @@ class RowTable {
   void want(std::span<const int32_t> rows);
   /// Forgets all rows where more than `bytes` would be resident with `rows` more.
   void trim(size_t rows, size_t bytes);
-  /// The most that so many rows take.
+  /// Gives the most bytes that so many rows take.
   size_t bytes_for(size_t rows) const;
 
  private:

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "kernels/cpu/gemm.h"
-#include "models/store.h"
+#include "nn/packed_rows.h"
 
 namespace hone::infer {
 namespace {
@@ -14,11 +14,11 @@ class PackedSource : public WeightSource {
  public:
   explicit PackedSource(std::unique_ptr<models::PackedFile> file) : file_(std::move(file)) {}
 
-  HeldMatrix matrix(const nn::Parameter& parameter, bool wide, ThreadPool& pool) override {
-    return {.window = file_->map(parameter, wide, pool)};
+  HeldMatrix matrix(const nn::Parameter& parameter, bool huge_pages, ThreadPool& pool) override {
+    return {.window = file_->map(parameter, huge_pages, pool)};
   }
-  uint64_t wide_bytes(const nn::Parameter& parameter) const override {
-    return file_->wide_bytes(parameter);
+  uint64_t huge_page_bytes(const nn::Parameter& parameter) const override {
+    return file_->huge_page_bytes(parameter);
   }
   void vector(const nn::Parameter& parameter, void* out) override { file_->read(parameter, out); }
   void row(const nn::Parameter& parameter, int64_t row, void* table) override {
@@ -38,19 +38,19 @@ class PackedSource : public WeightSource {
 
 class CheckpointSource : public WeightSource {
  public:
-  CheckpointSource(const models::Encoder& encoder, std::unique_ptr<io::Weights> weights,
+  CheckpointSource(const models::Model& model, std::unique_ptr<io::Weights> weights,
                    std::unique_ptr<models::Adapter> adapter, models::LoadReport& report)
-      : parameters_(encoder.parameters()),
+      : parameters_(model.parameters()),
         weights_(std::move(weights)),
         adapter_(std::move(adapter)),
-        sources_(models::find_sources(encoder, *weights_, adapter_.get())) {
+        sources_(models::find_sources(model, *weights_, adapter_.get())) {
     report = sources_.report;
   }
 
   HeldMatrix matrix(const nn::Parameter& parameter, bool, ThreadPool& pool) override {
     HeldMatrix held{.memory = Buffer(parameters_.bytes_of(parameter))};
     const Weight& weight = parameter.weight;
-    const models::PackedArray to{parameters_.isa(), weight.dtype, held.memory.data()};
+    const nn::PackedArray to{parameters_.isa(), weight.dtype, held.memory.data()};
     const int64_t panel = kernels::panel_rows(parameters_.isa());
     const int64_t rows = std::max<int64_t>(1, kPieceFloats / (weight.width * panel)) * panel;
     pool.run((weight.rows + rows - 1) / rows, [&](int64_t piece, int) {
@@ -58,21 +58,21 @@ class CheckpointSource : public WeightSource {
       const int64_t count = std::min(rows, weight.rows - first);
       std::vector<float> values(static_cast<size_t>(count * weight.width));
       source(parameter).read(first, count, values.data());
-      models::store_rows(parameter, to, values.data(), first, count);
+      nn::store_rows(parameter, to, values.data(), first, count);
     });
     return held;
   }
-  uint64_t wide_bytes(const nn::Parameter& parameter) const override {
+  uint64_t huge_page_bytes(const nn::Parameter& parameter) const override {
     return parameters_.bytes_of(parameter);
   }
   void vector(const nn::Parameter& parameter, void* out) override {
-    source(parameter).read(0, models::row_count(parameter), static_cast<float*>(out));
+    source(parameter).read(0, nn::row_count(parameter), static_cast<float*>(out));
   }
   void row(const nn::Parameter& parameter, int64_t row, void* table) override {
     std::vector<float> values(static_cast<size_t>(parameter.weight.width));
     source(parameter).read(row, 1, values.data());
-    models::store_rows(parameter, {parameters_.isa(), parameter.weight.dtype, table}, values.data(),
-                       row, 1);
+    nn::store_rows(parameter, {parameters_.isa(), parameter.weight.dtype, table}, values.data(),
+                   row, 1);
   }
   void announce(const nn::Parameter&) override {}
   void announce_row(const nn::Parameter&, int64_t) override {}
@@ -102,12 +102,11 @@ std::unique_ptr<WeightSource> packed_source(std::unique_ptr<models::PackedFile> 
   return std::make_unique<PackedSource>(std::move(file));
 }
 
-std::unique_ptr<WeightSource> checkpoint_source(const models::Encoder& encoder,
+std::unique_ptr<WeightSource> checkpoint_source(const models::Model& model,
                                                 std::unique_ptr<io::Weights> weights,
                                                 std::unique_ptr<models::Adapter> adapter,
                                                 models::LoadReport& report) {
-  return std::make_unique<CheckpointSource>(encoder, std::move(weights), std::move(adapter),
-                                            report);
+  return std::make_unique<CheckpointSource>(model, std::move(weights), std::move(adapter), report);
 }
 
 }  // namespace hone::infer

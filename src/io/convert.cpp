@@ -15,7 +15,7 @@ inline float half_bits_to_float(uint16_t half) {
   const int32_t infinite = -static_cast<int32_t>(magnitude > 0x7bff);
   const int32_t subnormal = -static_cast<int32_t>(magnitude < 0x400);
   const int32_t normal = (magnitude << 13) + kRebase + (infinite & kRebase);
-  // Subnormals through the integer converter: exact, and unmoved by flush-to-zero modes.
+  // Subnormals go through the integer converter: it is exact, and unmoved by flush-to-zero modes.
   const int32_t tiny = std::bit_cast<int32_t>(static_cast<float>(magnitude) * 0x1p-24f);
   const int32_t bits = (subnormal & tiny) | (~subnormal & normal);
   const uint32_t sign = (half & 0x8000u) << 16;
@@ -34,8 +34,8 @@ float cast(T value) {
 }
 
 #ifdef __x86_64__
-/// The same loop in twice as wide vectors. Not the F16C instruction, which changes signalling NaNs
-/// and would make a tensor's bits depend on how it is cut into reads.
+/// Runs the same loop in vectors twice as wide. The F16C instruction is not used: it changes
+/// signalling NaNs and would make a tensor's bits depend on how it is cut into reads.
 __attribute__((target("avx2"))) void convert_halves_avx2(const uint16_t* in, int64_t count,
                                                          float* out) {
   for (int64_t i = 0; i < count; ++i) out[i] = half_bits_to_float(in[i]);

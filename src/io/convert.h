@@ -6,10 +6,11 @@
 
 namespace hone::io {
 
-/// `in` holds `count` elements of `dtype`, aligned for it. Integers are rounded to fp32.
+/// Converts `count` elements of `dtype`, aligned for it, to fp32. Integers are rounded.
 void to_fp32(DType dtype, const void* in, int64_t count, float* out);
 
-/// The reverse for f64, f32, f16 and bf16 (round to nearest even); others are an internal error.
+/// Converts fp32 to f64, f32, f16 or bf16 (rounded to nearest even); other dtypes are an internal
+/// error.
 void from_fp32(const float* in, int64_t count, DType dtype, void* out);
 
 }  // namespace hone::io

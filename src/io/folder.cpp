@@ -22,7 +22,7 @@ fs::path from_environment(const char* variable, const char* below) {
   return value && *value ? fs::path(value) / below : fs::path();
 }
 
-/// In the order in which huggingface_hub would choose one.
+/// Lists the cache folders in the order in which huggingface_hub would choose one.
 std::vector<fs::path> cache_folders() {
   std::vector<fs::path> folders = {
       from_environment("HF_HUB_CACHE", ""), from_environment("HUGGINGFACE_HUB_CACHE", ""),
@@ -32,7 +32,8 @@ std::vector<fs::path> cache_folders() {
   return folders;
 }
 
-/// NAME or ORG/NAME in the letters that the hub allows; so it cannot climb out of the cache.
+/// Says whether `name` is NAME or ORG/NAME in the letters that the hub allows, so that it cannot
+/// climb out of the cache.
 bool is_hub_name(const std::string& name) {
   const auto allowed = [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-' || c == '/';

@@ -279,7 +279,7 @@ PickleValue PickleReader::take_text(uint64_t size, Kind kind) {
   return value;
 }
 
-/// Little-endian two's complement of any length.
+/// Reads a little-endian integer in two's complement of any length.
 PickleValue PickleReader::take_integer(size_t size) {
   if (size > sizeof(int64_t)) return take_text(size, Kind::big_integer);
   need(size);
@@ -292,7 +292,7 @@ PickleValue PickleReader::take_integer(size_t size) {
 }
 
 PickleValue PickleReader::take_line() {
-  constexpr uint64_t kLongest = 256;  // of a module or a class
+  constexpr uint64_t kLongest = 256;  // bytes of a module's or a class's name
   const uint64_t start = at_;
   while (take<uint8_t>() != '\n') {
     if (at_ - start > kLongest) refuse("a global's name is too long");

@@ -10,7 +10,8 @@
 
 namespace hone::io {
 
-/// A value of a pickle. Small and copied freely; what it refers to belongs to its PickleReader.
+/// A value of a pickle. It is small and copied freely; what it refers to belongs to its
+/// PickleReader.
 struct PickleValue {
   enum class Kind : uint8_t {
     none,
@@ -58,18 +59,18 @@ class PickleReader {
 
   /// The value of the next pickle of the stream.
   PickleValue load();
-  /// Where in the file the next byte would be read.
+  /// Gives the place in the file where the next byte would be read.
   uint64_t position() const { return begin_ + at_; }
 
   std::string_view text(PickleValue value) const;
-  /// Items of a tuple or list; keys and values in turn of a dict.
+  /// Gives the items of a tuple or list, and a dict's keys and values in turn.
   const std::vector<PickleValue>& items(PickleValue value) const;
   const PickleStorage& storage(int64_t index) const {
     return storages_[static_cast<size_t>(index)];
   }
   const std::vector<PickleStorage>& storages() const { return storages_; }
   const PickleTensor& tensor(PickleValue value) const;
-  /// The value of a text key of a dict (the last one, as in Python), or null.
+  /// Gives the value of a text key of a dict (the last one, as in Python), or null.
   const PickleValue* find(PickleValue dict, std::string_view key) const;
 
  private:
@@ -108,7 +109,7 @@ class PickleReader {
   const InputFile& file_;
   const uint64_t begin_;
   const uint64_t end_;
-  std::string bytes_;  ///< of the file from begin_ on; texts refer to it
+  std::string bytes_;  ///< the file's bytes from begin_ on; texts refer to it
   uint64_t at_ = 0;
   uint64_t steps_ = 0;
 

@@ -5,7 +5,7 @@
 namespace hone::io {
 namespace {
 
-constexpr uint32_t kLongestKey = 256;  // of a storage: a number, or an address in legacy files
+constexpr uint32_t kLongestKey = 256;  // bytes; the key is a number, or an address in legacy files
 
 }  // namespace
 
@@ -89,7 +89,7 @@ void PickleReader::reduce() {
   }
 }
 
-/// With no argument, or from Python 2 with one list of [key, value] lists.
+/// Takes no argument, or one list of [key, value] lists from Python 2.
 void PickleReader::reduce_ordered_dict(const std::vector<PickleValue>& arguments) {
   std::vector<PickleValue> entries;
   if (!arguments.empty()) {

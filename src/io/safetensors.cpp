@@ -42,7 +42,7 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
   HeaderReader(const std::string& file, Metadata& metadata) : file_(file), metadata_(metadata) {}
 
   std::vector<TensorInfo> take() { return std::move(tensors_); }
-  /// data_offsets of each tensor of take().
+  /// Gives the data_offsets of each tensor of take().
   const std::vector<std::pair<uint64_t, uint64_t>>& ranges() const { return ranges_; }
 
   bool null() override { refuse("null"); }

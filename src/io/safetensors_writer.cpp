@@ -15,7 +15,7 @@ namespace hone::io {
 namespace {
 
 constexpr int64_t kPiece = 16 * 1024;  // elements converted at once
-constexpr size_t kAlignment = 8;       // of the data, as the reference implementation pads
+constexpr size_t kAlignment = 8;       // the reference implementation aligns the data so
 
 std::string_view safetensors_name(DType dtype) {
   constexpr std::array<std::string_view, 10> kNames = {"F64", "F32", "F16", "BF16", "I64",

@@ -23,25 +23,25 @@ class SafetensorsWriter {
  public:
   SafetensorsWriter(const std::string& path, std::vector<TensorSpec> tensors);
 
-  /// In the order in which their data must be written: by falling size of dtype, so that each is
-  /// aligned, then by name.
+  /// Gives the tensors in the order in which their data must be written: by falling size of dtype,
+  /// so that each is aligned, then by name.
   const std::vector<TensorSpec>& tensors() const { return tensors_; }
 
-  /// The next `count` elements of the current tensor, converted from fp32 to its dtype (f64, f32,
-  /// f16 or bf16). A tensor may be written in several pieces.
+  /// Writes the next `count` elements of the current tensor, converted from fp32 to its dtype (f64,
+  /// f32, f16 or bf16). A tensor may be written in several pieces.
   void write(const float* values, int64_t count);
-  /// The next `count` elements, already in the tensor's dtype.
+  /// Writes the next `count` elements, already in the tensor's dtype.
   void write_raw(const void* values, int64_t count);
-  /// Every tensor must be complete.
+  /// Publishes the file; every tensor must be complete.
   void commit();
 
-  /// Whether every tensor has all its data.
+  /// Says whether every tensor has all its data.
   bool complete() const { return current_ == tensors_.size(); }
-  /// An internal error unless complete().
+  /// Fails with an internal error unless complete().
   void check_complete() const;
 
  private:
-  /// The tensor that the next `count` elements belong to.
+  /// Gives the tensor that the next `count` elements belong to.
   const TensorSpec& take(int64_t count);
   void next_tensor();
 
@@ -61,9 +61,9 @@ class WeightsWriter {
   WeightsWriter(const std::string& folder, std::vector<TensorSpec> tensors,
                 uint64_t max_shard_bytes = 0);
 
-  /// In the order in which their data must be written.
+  /// Gives the tensors in the order in which their data must be written.
   const std::vector<TensorSpec>& tensors() const { return tensors_; }
-  /// As in SafetensorsWriter.
+  /// The calls that write are those of SafetensorsWriter.
   void write(const float* values, int64_t count);
   void write_raw(const void* values, int64_t count);
   void commit();

@@ -53,7 +53,7 @@ class Gather {
   }
 
  private:
-  /// `size` steps of dimension `dim`, and the dimensions after it whole.
+  /// Copies `size` steps of dimension `dim`, and the dimensions after it whole.
   void box(size_t dim, int64_t size, int64_t in, int64_t linear) {
     std::vector<Axis> axes = {{size, tensor_.place.strides[dim], volumes_[dim]}};
     for (size_t d = dim + 1; d < volumes_.size(); ++d) {
@@ -86,7 +86,7 @@ class Gather {
 
   void run(const Axis& axis, int64_t in, int64_t to) {
     const int64_t step = axis.in * element_;
-    // Steps of a page or more are read one by one; closer ones with what lies between.
+    // Steps of a page or more are read one by one, closer ones together with what lies between.
     const int64_t most = step < kPage ? (kWindow - element_) / std::max<int64_t>(step, 1) + 1 : 1;
     for (int64_t done = 0; done < axis.size;) {
       const int64_t count = std::min(most, axis.size - done);

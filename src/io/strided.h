@@ -7,7 +7,7 @@
 
 namespace hone::io {
 
-/// Row-major strides in elements.
+/// Gives row-major strides in elements.
 std::vector<int64_t> contiguous_strides(const std::vector<int64_t>& shape);
 
 /// Gathers elements [first, first + count) in row-major order of a tensor whose place has strides,

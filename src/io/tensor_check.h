@@ -8,8 +8,8 @@
 
 namespace hone::io {
 
-/// The product of the sizes; nothing where it, or its bytes at 8 an element, would not fit.
-/// Sizes must not be negative.
+/// Gives the product of the sizes, or nothing where it, or its bytes at 8 an element, would not
+/// fit. Sizes must not be negative.
 std::optional<int64_t> count_elements(const std::vector<int64_t>& shape);
 
 /// Refuses a tensor name that is empty or long, or holds control characters or invalid UTF-8.

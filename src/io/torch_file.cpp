@@ -22,7 +22,7 @@ constexpr size_t kMaxDims = 16;
 constexpr std::string_view kLegacyMagic = "\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
 constexpr int64_t kLegacyVersion = 1001;
 
-/// Where a storage's elements lie in the file.
+/// Says where a storage's elements lie in the file.
 struct StoragePlace {
   uint64_t offset;
   uint64_t bytes;
@@ -73,8 +73,8 @@ std::vector<int64_t> integers(const PickleReader& pickle, PickleValue tuple,
   return values;
 }
 
-/// One past the last element that the tensor touches, counted from its storage's begin; nothing
-/// where that does not fit.
+/// Gives one past the last element that the tensor touches, counted from its storage's begin, or
+/// nothing where that does not fit.
 std::optional<int64_t> reach(const TensorInfo& tensor, int64_t offset) {
   int64_t last = offset;
   for (size_t d = 0; d < tensor.shape.size(); ++d) {
@@ -180,7 +180,8 @@ std::vector<TensorInfo> read_zip(const InputFile& file) {
   return collect(pickle, top, places, file.path());
 }
 
-/// After the pickles: for each key, in their order, a count of elements and the elements.
+/// Finds the storages behind the pickles: for each key, in their order, a count of elements and the
+/// elements.
 StoragePlaces legacy_places(const InputFile& file, const PickleReader& pickle,
                             const std::vector<PickleValue>& keys) {
   std::unordered_map<std::string_view, DType> dtypes;

@@ -7,9 +7,9 @@
 
 namespace hone::io {
 
-/// The tensors of the state dict in a file of torch.save: the top-level dict, or the one under
-/// "state_dict", "model_state_dict" or "model" there, or the only nested dict that holds tensors.
-/// Entries that are not tensors are passed over.
+/// Reads the tensors of the state dict in a file of torch.save: the top-level dict, or the one
+/// under "state_dict", "model_state_dict" or "model" there, or the only nested dict that holds
+/// tensors. Entries that are not tensors are passed over.
 std::vector<TensorInfo> read_torch_file(const InputFile& file);
 
 }  // namespace hone::io

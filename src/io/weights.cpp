@@ -20,14 +20,14 @@ namespace hone::io {
 namespace {
 
 constexpr size_t kBuffer = 128 * 1024;        // stays in the second-level cache
-constexpr int64_t kGatherElements = 1 << 20;  // of a strided tensor that is also converted
+constexpr int64_t kGatherElements = 1 << 20;  // gathered at once where strided and converted
 constexpr uint64_t kMaxIndex = 16 * 1024 * 1024;
 
 constexpr std::array<const char*, 4> kFolderFiles = {
     "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
     "pytorch_model.bin.index.json"};
 
-/// Empty where there is none.
+/// Gives the path of the folder's weights, empty where there are none.
 std::string find_weights(const std::string& folder) {
   for (const char* name : kFolderFiles) {
     std::string path = (std::filesystem::path(folder) / name).string();
@@ -102,7 +102,7 @@ void Weights::add_shards(const std::string& index) {
   std::set<std::string> shards;
   for (const auto& [name, shard] : map.items()) {
     const std::string* file = shard.get_ptr<const std::string*>();
-    // A file name alone: an index must not reach outside its folder.
+    // The index may name a file alone: it must not reach outside its folder.
     if (!file || file->empty() || *file == "." || *file == ".." ||
         file->find_first_of(std::string_view("/\\\0", 3)) != std::string::npos) {
       fail(ErrorKind::bad_file,

@@ -14,7 +14,7 @@ namespace hone::io {
 
 /// One stored tensor: what it is, and where its elements lie.
 struct TensorInfo {
-  /// For Weights' own use.
+  /// A Place is for Weights' own use.
   struct Place {
     size_t file = 0;               ///< index of the file among those of the Weights
     uint64_t offset = 0;           ///< byte of element 0
@@ -30,7 +30,7 @@ struct TensorInfo {
 
 using Metadata = std::map<std::string, std::string>;
 
-/// Whether there is a file that Weights::open() takes.
+/// Says whether there is a file that Weights::open() takes.
 bool has_weights(const std::string& folder);
 
 /// A model's weights in whatever container they come: one safetensors file, shards with an index,
@@ -38,28 +38,29 @@ bool has_weights(const std::string& folder);
 /// All const members may be called from several threads at once.
 class Weights {
  public:
-  /// A file, told by its contents; or a folder, where the first found of model.safetensors,
+  /// Opens a file, told by its contents, or a folder, where the first found of model.safetensors,
   /// model.safetensors.index.json, pytorch_model.bin and pytorch_model.bin.index.json is taken.
   static std::unique_ptr<Weights> open(const std::string& folder_or_file);
 
-  /// Sorted by name, no two alike.
+  /// The tensors are sorted by name, and no two are alike.
   const std::vector<TensorInfo>& tensors() const { return tensors_; }
-  /// Null where there is no such tensor.
+  /// Gives the tensor of a name; null where there is none.
   const TensorInfo* find(std::string_view name) const;
 
-  /// Elements [first, first + count) in row-major order, converted to fp32. Holds at most a small
-  /// buffer beside `out`; pages of the file are never mapped.
+  /// Reads elements [first, first + count) in row-major order, converted to fp32. Holds at most a
+  /// small buffer beside `out`; pages of the file are never mapped.
   void read(const TensorInfo& tensor, int64_t first, int64_t count, float* out) const;
-  /// The same in the stored dtype; `out` has room for count * dtype_size(tensor.dtype) bytes.
+  /// Reads elements [first, first + count) in the stored dtype; `out` has room for count *
+  /// dtype_size(tensor.dtype) bytes.
   void read_raw(const TensorInfo& tensor, int64_t first, int64_t count, void* out) const;
 
-  /// The path of the file that holds the tensor, for messages.
+  /// Gives the path of the file that holds the tensor, for messages.
   const std::string& file_of(const TensorInfo& tensor) const;
-  /// The path of a file that has been written to since it was opened; empty: none has.
+  /// Gives the path of a file that has been written to since it was opened, empty where none has.
   std::string changed() const;
-  /// What was opened: the file, or the index of the shards.
+  /// Gives what was opened: the file, or the index of the shards.
   const std::string& path() const { return path_; }
-  /// safetensors' `__metadata__` (the first shard's); empty for other containers.
+  /// Gives safetensors' `__metadata__` (the first shard's); empty for other containers.
   const Metadata& metadata() const { return metadata_; }
 
  private:

@@ -18,7 +18,7 @@ constexpr uint64_t kLocalSize = 30;
 constexpr uint64_t kMaxDirectory = 64 * 1024 * 1024;
 constexpr uint32_t kSaturated = 0xffffffffu;
 
-/// Little-endian field at `at`, which the caller has checked.
+/// Reads the little-endian field at `at`, which the caller has checked.
 template <typename T>
 T field(std::string_view bytes, size_t at) {
   T value;
@@ -37,7 +37,7 @@ struct Directory {
   uint64_t size;
 };
 
-/// The end record is the last one whose comment reaches exactly to the end of the file.
+/// Finds the end record: the last one whose comment reaches exactly to the end of the file.
 Directory locate(const InputFile& file) {
   const uint64_t span = std::min(file.size(), kEndSize + kMaxComment);
   const uint64_t base = file.size() - span;

@@ -21,9 +21,10 @@ class ZipDirectory {
   explicit ZipDirectory(const InputFile& file);
 
   bool has(const std::string& name) const { return entries_.contains(name); }
-  /// Where an entry's bytes lie in the file. An absent or compressed entry is an error.
+  /// Gives where an entry's bytes lie in the file. An absent or compressed entry is an error.
   Range find(const std::string& name) const;
-  /// The name of the one entry that is `suffix` in a folder of the archive's root; empty if none.
+  /// Gives the name of the one entry that is `suffix` in a folder of the archive's root, empty if
+  /// there is none.
   std::string find_suffix(std::string_view suffix) const;
 
  private:

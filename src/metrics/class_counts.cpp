@@ -13,8 +13,8 @@ int64_t sum(const std::vector<int64_t>& counts) {
   return std::accumulate(counts.begin(), counts.end(), int64_t{0});
 }
 
-void add_to(std::vector<int64_t>& counts, const std::vector<int64_t>& others) {
-  for (size_t i = 0; i < counts.size(); ++i) counts[i] += others[i];
+void add_to(std::vector<int64_t>& counts, std::span<const double> others) {
+  for (size_t i = 0; i < counts.size(); ++i) counts[i] += static_cast<int64_t>(others[i]);
 }
 
 }  // namespace
@@ -35,14 +35,21 @@ void ClassCounts::add(int64_t prediction, int64_t label) {
   correct_[static_cast<size_t>(label)] += prediction == label;
 }
 
-void ClassCounts::merge(const ClassCounts& other) {
-  if (other.labelled_.size() != labelled_.size()) {
-    fail(ErrorKind::internal, "metrics: {} classes, got {}", labelled_.size(),
-         other.labelled_.size());
+std::vector<double> ClassCounts::values() const {
+  std::vector<double> values(labelled_.begin(), labelled_.end());
+  values.insert(values.end(), predicted_.begin(), predicted_.end());
+  values.insert(values.end(), correct_.begin(), correct_.end());
+  return values;
+}
+
+void ClassCounts::merge(std::span<const double> values) {
+  const size_t classes = labelled_.size();
+  if (values.size() != 3 * classes) {
+    fail(ErrorKind::internal, "metrics: {} classes, got {} counts", classes, values.size());
   }
-  add_to(labelled_, other.labelled_);
-  add_to(predicted_, other.predicted_);
-  add_to(correct_, other.correct_);
+  add_to(labelled_, values.subspan(0, classes));
+  add_to(predicted_, values.subspan(classes, classes));
+  add_to(correct_, values.subspan(2 * classes));
 }
 
 int64_t ClassCounts::samples() const { return sum(labelled_); }

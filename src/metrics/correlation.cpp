@@ -17,9 +17,9 @@ bool is_finite(const std::vector<double>& values) {
   return std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
 }
 
-/// Differences from the mean, scaled to at most 1 so that no product of two under- or overflows.
-/// The first value is taken off before the mean is: where values lie close together far from zero
-/// the mean itself is too coarse a number.
+/// Gives differences from the mean, scaled to at most 1 so that no product of two under- or
+/// overflows. The first value is taken off before the mean is: where values lie close together far
+/// from zero the mean itself is too coarse a number.
 std::vector<double> deviations(std::vector<double> values) {
   const double first = values[0], count = static_cast<double>(values.size());
   double sum = 0, largest = 0;
@@ -64,9 +64,16 @@ void Correlation::add(double prediction, double label) {
   labels_.push_back(label);
 }
 
-void Correlation::merge(const Correlation& other) {
-  predictions_.insert(predictions_.end(), other.predictions_.begin(), other.predictions_.end());
-  labels_.insert(labels_.end(), other.labels_.begin(), other.labels_.end());
+std::vector<double> Correlation::values() const {
+  std::vector<double> values = predictions_;
+  values.insert(values.end(), labels_.begin(), labels_.end());
+  return values;
+}
+
+void Correlation::merge(std::span<const double> values) {
+  const auto half = static_cast<ptrdiff_t>(values.size() / 2);
+  predictions_.insert(predictions_.end(), values.begin(), values.begin() + half);
+  labels_.insert(labels_.end(), values.begin() + half, values.end());
 }
 
 double Correlation::pearson() const { return pearson_of(predictions_, labels_); }

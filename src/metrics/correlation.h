@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace hone::metrics {
@@ -11,13 +12,15 @@ namespace hone::metrics {
 class Correlation {
  public:
   void add(double prediction, double label);
-  void merge(const Correlation& other);
+  /// Gives the pairs as numbers that another process can merge() behind its own.
+  std::vector<double> values() const;
+  void merge(std::span<const double> values);
 
   int64_t samples() const { return static_cast<int64_t>(labels_.size()); }
   double pearson() const;
-  /// Pearson of the ranks; ties get the mean of their ranks.
+  /// Gives Pearson's correlation of the ranks; ties get the mean of their ranks.
   double spearman() const;
-  /// Mean squared error; NaN of no samples.
+  /// Gives the mean squared error; NaN for no samples.
   double mse() const;
 
   const std::vector<double>& predictions() const { return predictions_; }

@@ -19,12 +19,21 @@ void MultiLabel::add(const std::vector<bool>& prediction, const std::vector<bool
   ++samples_;
 }
 
-void MultiLabel::merge(const MultiLabel& other) {
-  samples_ += other.samples_;
-  exact_ += other.exact_;
-  true_positives_ += other.true_positives_;
-  false_positives_ += other.false_positives_;
-  false_negatives_ += other.false_negatives_;
+std::vector<double> MultiLabel::values() const {
+  std::vector<double> values;
+  for (const int64_t count :
+       {samples_, exact_, true_positives_, false_positives_, false_negatives_}) {
+    values.push_back(static_cast<double>(count));
+  }
+  return values;
+}
+
+void MultiLabel::merge(std::span<const double> values) {
+  const double* value = values.data();
+  for (int64_t* count :
+       {&samples_, &exact_, &true_positives_, &false_positives_, &false_negatives_}) {
+    *count += static_cast<int64_t>(*value++);
+  }
 }
 
 double MultiLabel::f1_micro() const {

@@ -1,21 +1,26 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace hone::metrics {
 
-/// Metrics of samples that may have any number of labels; of no samples NaN.
+/// Metrics of samples that may have any number of labels; those of no samples are NaN.
 class MultiLabel {
  public:
-  /// For each label whether it was predicted and whether it applies; equally long.
+  /// Adds a sample: for each label whether it was predicted and whether it applies; both are
+  /// equally long.
   void add(const std::vector<bool>& prediction, const std::vector<bool>& label);
-  void merge(const MultiLabel& other);
+  /// Gives the kCounts counts as numbers that another process can merge() with its own.
+  std::vector<double> values() const;
+  void merge(std::span<const double> values);
+  static constexpr size_t kCounts = 5;
 
   int64_t samples() const { return samples_; }
-  /// F1 over all (sample, label) pairs; 0 where nothing was predicted and nothing applies.
+  /// Gives F1 over all (sample, label) pairs; 0 where nothing was predicted and nothing applies.
   double f1_micro() const;
-  /// The share of samples with every label right.
+  /// Gives the share of samples with every label right.
   double subset_accuracy() const;
 
  private:

@@ -5,10 +5,10 @@
 namespace hone::metrics {
 namespace {
 
-/// The one table of names: what each needs and how it is computed.
+/// An entry of the one table of names: what a metric needs and how it is computed.
 struct Named {
   const char* name;
-  Problem problem;
+  ProblemType problem;
   double (*value)(const ClassCounts&, const MultiLabel&, const Correlation&);
 };
 
@@ -16,19 +16,22 @@ using C = ClassCounts;
 using M = MultiLabel;
 using R = Correlation;
 constexpr Named kMetrics[] = {
-    {"accuracy", Problem::single_label,
+    {"accuracy", ProblemType::single_label,
      [](const C& c, const M&, const R&) { return c.accuracy(); }},
-    {"f1", Problem::single_label, [](const C& c, const M&, const R&) { return c.f1(); }},
-    {"f1_macro", Problem::single_label,
+    {"f1", ProblemType::single_label, [](const C& c, const M&, const R&) { return c.f1(); }},
+    {"f1_macro", ProblemType::single_label,
      [](const C& c, const M&, const R&) { return c.f1_macro(); }},
-    {"matthews_correlation", Problem::single_label,
+    {"matthews_correlation", ProblemType::single_label,
      [](const C& c, const M&, const R&) { return c.matthews(); }},
-    {"f1_micro", Problem::multi_label, [](const C&, const M& m, const R&) { return m.f1_micro(); }},
-    {"subset_accuracy", Problem::multi_label,
+    {"f1_micro", ProblemType::multi_label,
+     [](const C&, const M& m, const R&) { return m.f1_micro(); }},
+    {"subset_accuracy", ProblemType::multi_label,
      [](const C&, const M& m, const R&) { return m.subset_accuracy(); }},
-    {"pearson", Problem::regression, [](const C&, const M&, const R& r) { return r.pearson(); }},
-    {"spearmanr", Problem::regression, [](const C&, const M&, const R& r) { return r.spearman(); }},
-    {"mse", Problem::regression, [](const C&, const M&, const R& r) { return r.mse(); }},
+    {"pearson", ProblemType::regression,
+     [](const C&, const M&, const R& r) { return r.pearson(); }},
+    {"spearmanr", ProblemType::regression,
+     [](const C&, const M&, const R& r) { return r.spearman(); }},
+    {"mse", ProblemType::regression, [](const C&, const M&, const R& r) { return r.mse(); }},
 };
 
 const Named* find(std::string_view name) {
@@ -38,11 +41,11 @@ const Named* find(std::string_view name) {
   return nullptr;
 }
 
-const char* name_of(Problem problem) {
+const char* name_of(ProblemType problem) {
   switch (problem) {
-    case Problem::single_label:
+    case ProblemType::single_label:
       return "single-label classification";
-    case Problem::multi_label:
+    case ProblemType::multi_label:
       return "multi-label classification";
     default:
       return "regression";
@@ -51,17 +54,17 @@ const char* name_of(Problem problem) {
 
 }  // namespace
 
-std::vector<std::string> default_metrics(Problem problem, int64_t classes) {
-  if (problem == Problem::regression) return {"pearson", "spearmanr", "mse"};
-  if (problem == Problem::multi_label) return {"f1_micro", "subset_accuracy"};
+std::vector<std::string> default_metrics(ProblemType problem, int64_t classes) {
+  if (problem == ProblemType::regression) return {"pearson", "spearmanr", "mse"};
+  if (problem == ProblemType::multi_label) return {"f1_micro", "subset_accuracy"};
   if (classes == 2) return {"accuracy", "f1", "f1_macro"};
   return {"accuracy", "f1_macro"};
 }
 
-Scorer::Scorer(Problem problem, int64_t classes, std::vector<std::string> metrics)
+Scorer::Scorer(ProblemType problem, int64_t classes, std::vector<std::string> metrics)
     : problem_(problem),
       metrics_(std::move(metrics)),
-      counts_(problem == Problem::single_label ? classes : 0) {
+      counts_(problem == ProblemType::single_label ? classes : 0) {
   for (const std::string& name : metrics_) {
     const Named* metric = find(name);
     if (!metric) fail(ErrorKind::usage, "metric: unknown, got {}", quote(name));
@@ -71,10 +74,19 @@ Scorer::Scorer(Problem problem, int64_t classes, std::vector<std::string> metric
   }
 }
 
-void Scorer::merge(const Scorer& other) {
-  counts_.merge(other.counts_);
-  multi_label_.merge(other.multi_label_);
-  correlation_.merge(other.correlation_);
+std::vector<double> Scorer::values() const {
+  std::vector<double> values = counts_.values();
+  for (const std::vector<double>& more : {multi_label_.values(), correlation_.values()}) {
+    values.insert(values.end(), more.begin(), more.end());
+  }
+  return values;
+}
+
+void Scorer::merge(std::span<const double> values) {
+  const size_t counts = counts_.values().size();
+  counts_.merge(values.subspan(0, counts));
+  multi_label_.merge(values.subspan(counts, MultiLabel::kCounts));
+  correlation_.merge(values.subspan(counts + MultiLabel::kCounts));
 }
 
 int64_t Scorer::samples() const {

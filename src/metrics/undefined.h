@@ -4,7 +4,7 @@
 
 namespace hone::metrics {
 
-/// What a metric is where its definition gives no number.
+/// A metric has this value where its definition gives no number.
 inline constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace hone::metrics

@@ -24,7 +24,7 @@ constexpr std::array kForeign = {
 
 bool is_set(const Json& value) { return !(value.is_null() || value == false || value.empty()); }
 
-/// Some ways to start from change the base's weights.
+/// Says whether adapters start from the base's weights as they are; some ways to start change them.
 bool leaves_base(const Json& init) {
   return init.is_boolean() || init == "gaussian" || init == "eva" || init == "orthogonal" ||
          init == "true";
@@ -94,7 +94,7 @@ Adapter::Adapter(const std::string& folder) {
 }
 
 const io::TensorInfo* Adapter::find(const Family& family, const std::string& name) const {
-  for (const std::string& prefix : {std::string(family.prefix), std::string()}) {
+  for (const std::string& prefix : {family.prefix, std::string()}) {
     if (const io::TensorInfo* found = weights_->find(kPrefix + prefix + name)) return found;
   }
   return nullptr;

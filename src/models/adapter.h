@@ -12,7 +12,7 @@
 
 namespace hone::models {
 
-/// What one adapter adds to a weight [rows, width]: scale * B A.
+/// Holds what one adapter adds to a weight [rows, width]: scale * B A.
 struct LoraDelta {
   int64_t rank;
   int64_t width;
@@ -21,7 +21,7 @@ struct LoraDelta {
   std::vector<float> b;  ///< [rows, rank]
 
   int64_t rows() const { return static_cast<int64_t>(b.size()) / rank; }
-  /// Adds (+=) rows [first, first + count) to `out`.
+  /// Adds (+=) rows [first, first + count) of scale * B A to `out`.
   void add(int64_t first, int64_t count, float* out) const;
 };
 
@@ -32,16 +32,17 @@ class Adapter {
   /// than scale * B A is an error that names the field.
   explicit Adapter(const std::string& folder);
 
-  /// What base_model_name_or_path says: a folder, or a name in the Hugging Face cache.
+  /// Gives what base_model_name_or_path says: a folder, or a name in the Hugging Face cache.
   const std::string& base() const { return base_; }
-  /// Of an encoder that this fits into; the targets are the whole names of the layers.
+  /// Gives the options of an encoder that this adapter fits into; the targets are the whole names
+  /// of the layers.
   const nn::LoraOptions& options() const { return options_; }
   const io::Weights& weights() const { return *weights_; }
 
-  /// The adapter's own tensor of a parameter's name (without family prefix), such as that of a new
-  /// head; null where there is none.
+  /// Gives the adapter's own tensor of a parameter's name (without family prefix), such as that of
+  /// a new head; null where there is none.
   const io::TensorInfo* find(const Family& family, const std::string& name) const;
-  /// What is added to the weight `name`, which has this shape; null where nothing is.
+  /// Gives what is added to the weight `name`, which has this shape; null where nothing is.
   std::shared_ptr<const LoraDelta> delta(const Family& family, const std::string& name,
                                          const std::vector<int64_t>& shape) const;
 
@@ -55,10 +56,10 @@ class Adapter {
   std::unique_ptr<io::Weights> weights_;
 };
 
-/// The name in the model of what an adapter's tensor replaces or belongs to.
+/// Gives the name in the model of what an adapter's tensor replaces or belongs to.
 std::string adapted_name(const io::TensorInfo& tensor);
 
-/// Whether a folder is an adapter's.
+/// Says whether a folder is an adapter's.
 bool is_adapter_folder(const std::string& folder);
 
 }  // namespace hone::models

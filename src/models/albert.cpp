@@ -1,4 +1,4 @@
-#include "models/family.h"
+#include "models/encoder_family.h"
 
 namespace hone::models {
 namespace {
@@ -31,7 +31,7 @@ EncoderConfig read_albert(const JsonFields& fields) {
 
 }  // namespace
 
-const Family kAlbert = {
+const EncoderFamily kAlbert = {
     .model_type = "albert",
     .prefix = "albert.",
     .architecture = "Albert",

@@ -1,4 +1,4 @@
-#include "models/family.h"
+#include "models/encoder_family.h"
 
 namespace hone::models {
 namespace {
@@ -36,7 +36,7 @@ EncoderConfig read_bert_fields(const JsonFields& fields) {
   return config;
 }
 
-constinit const Family kBert = {
+constinit const EncoderFamily kBert = {
     .model_type = "bert",
     .prefix = "bert.",
     .architecture = "Bert",

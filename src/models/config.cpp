@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "kernels/cpu/attention.h"
-#include "models/family.h"
+#include "models/encoder_family.h"
 #include "models/int8.h"
 
 namespace hone::models {
@@ -59,7 +59,9 @@ bool are_named(const std::vector<std::string>& labels) {
   return false;
 }
 
-void check(const EncoderConfig& config, const JsonFields& fields) {
+}  // namespace
+
+void check_encoder(const EncoderConfig& config, const JsonFields& fields) {
   if (config.hidden_size % config.heads != 0) {
     fail(ErrorKind::bad_file, "{}: hidden size {} is not a multiple of the {} attention heads",
          fields.file(), config.hidden_size, config.heads);
@@ -75,9 +77,6 @@ void check(const EncoderConfig& config, const JsonFields& fields) {
   if (!(config.layer_norm_eps >= 0 && config.layer_norm_eps < 1)) {
     fields.fail_field("layer_norm_eps", "expected a number from 0 to 1");
   }
-  if (!(config.initializer_range >= 0 && config.initializer_range < 1)) {
-    fields.fail_field("initializer_range", "expected a number from 0 to 1");
-  }
   if (fields.boolean("is_decoder", false))
     fields.fail_field("is_decoder", "decoders are not supported");
   if (fields.boolean("add_cross_attention", false)) {
@@ -87,8 +86,6 @@ void check(const EncoderConfig& config, const JsonFields& fields) {
     fields.fail_field("pruned_heads", "pruned heads are not supported");
   }
 }
-
-}  // namespace
 
 kernels::Activation read_activation(const JsonFields& fields, const char* field,
                                     const char* fallback) {
@@ -120,22 +117,39 @@ float read_dropout(const JsonFields& fields, const char* field, double fallback)
   return static_cast<float>(p);
 }
 
-EncoderConfig read_config(const Json& json, const std::string& file) {
+std::unique_ptr<ModelConfig> read_model_config(const Json& json, const std::string& file) {
   const JsonFields fields(json, file);
   const Family& family = find_family(fields);
-  EncoderConfig config = family.read_config(fields);
-  config.model_type = family.model_type;
-  config.initializer_range = static_cast<float>(fields.number("initializer_range", 0.02));
-  config.labels = read_labels(fields);
-  config.labels_named = are_named(config.labels);
-  config.problem = read_problem(fields, config.labels.size());
-  check(config, fields);
-  config.quantization = read_quantization(fields, config);
-  config.exits = read_exits(fields);
+  std::unique_ptr<ModelConfig> config = family.read_config(fields);
+  config->model_type = family.model_type;
+  config->initializer_range = static_cast<float>(fields.number("initializer_range", 0.02));
+  if (!(config->initializer_range >= 0 && config->initializer_range < 1)) {
+    fields.fail_field("initializer_range", "expected a number from 0 to 1");
+  }
+  config->labels = read_labels(fields);
+  config->labels_named = are_named(config->labels);
+  config->problem = read_problem(fields, config->labels.size());
+  config->quantization = read_quantization(fields, *config);
+  config->exits = read_exits(fields);
   return config;
 }
 
-void write_labels(const EncoderConfig& config, Json& json) {
+EncoderConfig read_config(const Json& json, const std::string& file) {
+  const std::unique_ptr<ModelConfig> config = read_model_config(json, file);
+  const auto* encoder = dynamic_cast<const EncoderConfig*>(config.get());
+  if (!encoder) {
+    fail(ErrorKind::unsupported, "{}: model_type: {} is no text encoder", file,
+         quote(config->model_type));
+  }
+  return *encoder;
+}
+
+std::string EncoderConfig::summary() const {
+  return fmt::format("{} {} layers {} hidden {} words", model_type, layers, hidden_size,
+                     vocab_size);
+}
+
+void write_labels(const ModelConfig& config, Json& json) {
   static constexpr std::array<const char*, 3> kProblems = {
       "single_label_classification", "multi_label_classification", "regression"};
   Json names = Json::object();

@@ -1,35 +1,22 @@
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
-#include "base/json.h"
+#include "data/text_batch.h"
 #include "kernels/cpu/activation.h"
-#include "models/exits.h"
-#include "nn/transformer_layer.h"
+#include "models/model_config.h"
+#include "nn/layer_dropout.h"
 
 namespace hone::models {
 
 enum class PositionKind { absolute, relative_key, relative_key_query };
-enum class ProblemType { single_label, multi_label, regression };
 
-/// How a model is cut to int8.
-struct Quantization {
-  bool stored = false;  ///< the folder's weights are bytes (see models/int8.h)
-  /// Parts that keep a higher precision where the rest runs in int8, of int8_parts().
-  std::vector<std::string> kept = {};
-
-  bool keeps(std::string_view part) const {
-    return std::find(kept.begin(), kept.end(), part) != kept.end();
-  }
-};
-
-/// What of a config.json changes an encoder's result, in one vocabulary for all families.
-struct EncoderConfig {
-  std::string model_type;
+/// The fields of a config.json that change an encoder's result, in one vocabulary for all families.
+struct EncoderConfig : ModelConfig {
   int64_t vocab_size = 0;
   int64_t embedding_size = 0;  ///< equals hidden_size except where it is factorised (ALBERT)
   int64_t hidden_size = 0;
@@ -47,31 +34,32 @@ struct EncoderConfig {
   int64_t layer_groups = 0;    ///< ALBERT: distinct groups of weights; 0 where layers share nothing
   int64_t layers_a_group = 1;  ///< ALBERT's inner_group_num
 
-  /// What training drops; inference does not.
+  /// Training drops with these probabilities; inference does not drop.
   float embedding_dropout = 0;
   nn::LayerDropout layer_dropout;
   float head_dropout = 0;
-  float initializer_range = 0.02f;  ///< standard deviation of new weights
-
-  ProblemType problem = ProblemType::single_label;
-  std::vector<std::string> labels;  ///< by class id
-  bool labels_named = false;        ///< false where they are LABEL_0, LABEL_1, ...
-
-  Quantization quantization;
-  ExitSettings exits;
 
   int64_t head_size() const { return hidden_size / heads; }
-  /// Tokens that have a position.
+  /// Gives the number of tokens that have a position.
   int64_t max_tokens() const { return positions_skip_pad ? positions - pad_id - 1 : positions; }
-  /// How many times a layer runs.
-  int64_t depth() const { return layers * layers_a_group; }
+  /// Gives the limits of what the model takes as a sequence of tokens.
+  data::TextLimits limits() const {
+    return {max_tokens(), vocab_size, type_vocab_size, pad_id, positions_skip_pad};
+  }
+
+  std::unique_ptr<ModelConfig> clone() const override {
+    return std::make_unique<EncoderConfig>(*this);
+  }
+  std::string summary() const override;
+  std::vector<std::pair<std::string, int64_t>> facts() const override {
+    return {{"layers", depth()}, {"hidden_size", hidden_size}};
+  }
+  int64_t depth() const override { return layers * layers_a_group; }
+  int64_t max_units() const override { return max_tokens(); }
+  std::vector<std::string> parts() const override;
 };
 
-/// Reads and checks a config.json that has been parsed; `file` names it in errors. An unknown
-/// model_type or a field whose value would change the result unsupported is an error.
+/// Reads and checks the config.json of an encoder; see read_model_config().
 EncoderConfig read_config(const Json& json, const std::string& file);
-
-/// Writes `config`'s label names, problem type and exits into a config.json's object.
-void write_labels(const EncoderConfig& config, Json& json);
 
 }  // namespace hone::models

@@ -1,7 +1,10 @@
 #include "models/convert.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <map>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -23,12 +26,34 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool holds_weights(const std::string& name) {
-  return name.ends_with(".safetensors") || name.ends_with(".bin") || name.ends_with(".pth") ||
-         name.ends_with(".th") || name.ends_with(".pt") || name.ends_with(".index.json");
+/// Says whether a file of a model folder belongs to it beside its weights. A run leaves others
+/// where it trains (logs, its lock, its state, results), which are of no use to who runs the model.
+bool belongs_to_model(const std::string& name) {
+  static constexpr std::string_view kNames[] = {"config.json",
+                                                "generation_config.json",
+                                                "preprocessor_config.json",
+                                                "tokenizer.json",
+                                                "tokenizer_config.json",
+                                                "special_tokens_map.json",
+                                                "added_tokens.json",
+                                                "vocab.txt",
+                                                "vocabulary.txt",
+                                                "vocab.json",
+                                                "merges.txt",
+                                                "spiece.model",
+                                                "sentencepiece.bpe.model",
+                                                "tokenizer.model",
+                                                "chat_template.jinja",
+                                                "modules.json",
+                                                "sentence_bert_config.json",
+                                                "config_sentence_transformers.json"};
+  if (std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames)) return true;
+  // transformers imports a model's own code from its folder.
+  return name.starts_with("README") || name.starts_with("LICENSE") || name.starts_with("NOTICE") ||
+         name.ends_with(".py");
 }
 
-/// Every file but the weights: config, tokenizer, the folders of sentence-transformers.
+/// Copies config, tokenizer, texts, and the folders of sentence-transformers; no weights.
 void copy_rest(const fs::path& from, const fs::path& to) {
   for (const auto& entry : fs::directory_iterator(from)) {
     const std::string name = entry.path().filename().string();
@@ -36,7 +61,7 @@ void copy_rest(const fs::path& from, const fs::path& to) {
     if (entry.is_directory() && fs::exists(entry.path() / "config.json") && !of_training) {
       fs::create_directories(to / name);
       copy_rest(entry.path(), to / name);
-    } else if (entry.is_regular_file() && !holds_weights(name)) {
+    } else if (entry.is_regular_file() && belongs_to_model(name)) {
       write_file((to / name).string(), read_file(entry.path().string()));
     }
   }
@@ -82,26 +107,26 @@ Converted merge_adapter(const ModelFolder& model, const std::string& to,
   if (options.dtype != DType::f32 || options.stream) {
     fail(ErrorKind::unsupported,
          "{}: an adapter is merged in fp32; convert the merged folder afterwards",
-         options.stream ? "--stream" : "--dtype");
+         options.stream ? "stream" : "dtype");
   }
   const auto weights = open_checkpoint(model.path);
   const auto adapter = open_adapter(model);
-  const Family& family = family_of(model.config);
+  const Family& family = family_of(*model.config);
   ThreadPool pool(usable_cores());
-  Encoder encoder(model.config, DType::f32, chosen_isa(),
-                  has_head_weights(family, *weights, adapter.get()));
-  load_weights(encoder, *weights, pool, {.adapter = adapter.get()});
+  const bool head = has_head_weights(family, *weights, adapter.get());
+  const auto merged = make_model(*model.config, {DType::f32, chosen_isa(), head});
+  load_weights(*merged, *weights, pool, {.adapter = adapter.get()});
   OutputFolder out(to);
   try {
     copy_rest(model.path, out.partial());
   } catch (const fs::filesystem_error& e) {
     fail(ErrorKind::io, "{}: {}", to, e.code().message());
   }
-  save_config(model.config_json, encoder, out.partial());
-  save_weights(encoder, out.partial());
+  save_config(model.config_json, *merged, out.partial());
+  save_weights(*merged, out.partial());
   out.commit();
   Converted converted;
-  for (const nn::Parameter& parameter : encoder.parameters().list()) {
+  for (const nn::Parameter& parameter : merged->parameters().list()) {
     converted.tensors += static_cast<int64_t>(parameter.tensors.size());
     converted.bytes +=
         static_cast<uint64_t>(parameter.weight.rows * parameter.weight.width) * sizeof(float);
@@ -111,14 +136,14 @@ Converted merge_adapter(const ModelFolder& model, const std::string& to,
 
 Converted write_stream(const ModelFolder& model, const io::Weights& weights, const std::string& to,
                        const ConvertOptions& options) {
-  EncoderConfig config = model.config;
-  config.quantization = {};
-  config.quantization.kept = options.kept;
-  const bool head = has_head_weights(family_of(config), weights);
-  const Encoder encoder(config, options.dtype, chosen_isa(), head);
-  const WeightSources sources = find_sources(encoder, weights, nullptr);
+  const std::unique_ptr<ModelConfig> config = model.config->clone();
+  config->quantization = {};
+  config->quantization.kept = options.kept;
+  const bool head = has_head_weights(family_of(*config), weights);
+  const auto packed = make_model(*config, {options.dtype, chosen_isa(), head});
+  const WeightSources sources = find_sources(*packed, weights, nullptr);
   Converted converted;
-  converted.bytes = write_packed(to + "/" + kPackedName, encoder, sources);
+  converted.bytes = write_packed(to + "/" + kPackedName, *packed, sources);
   converted.tensors = static_cast<int64_t>(sources.rows.size());
   return converted;
 }
@@ -138,7 +163,7 @@ Converted convert_folder(const std::string& folder, const std::string& to,
     write_config(model.config_json, options, place + "/config.json");
     const Converted converted =
         options.stream ? write_stream(model, *weights, place, options)
-                       : write_weights(*weights, written_tensors(model.config, *weights, options),
+                       : write_weights(*weights, written_tensors(*model.config, *weights, options),
                                        place, options.max_shard_bytes);
     out.commit();
     return converted;

@@ -5,9 +5,9 @@
 
 #include "device/cpu_info.h"
 #include "kernels/cpu/quantize.h"
-#include "models/encoder.h"
 #include "models/int8.h"
 #include "models/load.h"
+#include "models/model.h"
 
 namespace hone::models {
 namespace {
@@ -20,17 +20,17 @@ int64_t width_of(const io::TensorInfo& tensor) {
   return tensor.shape.empty() ? 1 : tensor.elements / std::max<int64_t>(1, tensor.shape[0]);
 }
 
-/// The dtypes of an encoder's tensors in int8, by their names in the checkpoint.
-std::map<std::string, DType> int8_dtypes(const EncoderConfig& config, const io::Weights& weights,
+/// Gives the dtypes of a model's tensors in int8, by their names in the checkpoint.
+std::map<std::string, DType> int8_dtypes(const ModelConfig& config, const io::Weights& weights,
                                          const std::vector<std::string>& kept) {
-  EncoderConfig cut = config;
-  cut.quantization.kept = kept;
+  const std::unique_ptr<ModelConfig> cut = config.clone();
+  cut->quantization.kept = kept;
   const bool head = has_head_weights(family_of(config), weights);
-  const Encoder encoder(cut, DType::i8, chosen_isa(), head);
+  const auto model = make_model(*cut, {DType::i8, chosen_isa(), head});
   std::map<std::string, DType> dtypes;
-  for (const nn::Parameter& parameter : encoder.parameters().list()) {
+  for (const nn::Parameter& parameter : model->parameters().list()) {
     for (const std::string& name : parameter.tensors) {
-      const io::TensorInfo* tensor = find_tensor(encoder.family(), weights, name);
+      const io::TensorInfo* tensor = find_tensor(model->family(), weights, name);
       if (tensor) dtypes.emplace(tensor->name, parameter.weight.dtype);
     }
   }
@@ -112,7 +112,7 @@ int64_t elements_of(const io::TensorSpec& spec) {
   return count;
 }
 
-std::vector<WrittenTensor> written_tensors(const EncoderConfig& config, const io::Weights& weights,
+std::vector<WrittenTensor> written_tensors(const ModelConfig& config, const io::Weights& weights,
                                            const ConvertOptions& options) {
   std::map<std::string, DType> dtypes;
   if (options.dtype == DType::i8) dtypes = int8_dtypes(config, weights, options.kept);

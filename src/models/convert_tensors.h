@@ -6,7 +6,7 @@
 #include "models/convert.h"
 #include "models/stacked_rows.h"
 
-/// What a converted folder's tensors are made of. Internal to convert.cpp.
+/// These functions say what a converted folder's tensors are made of. Internal to convert.cpp.
 namespace hone::models {
 
 struct WrittenTensor {
@@ -14,7 +14,7 @@ struct WrittenTensor {
     as_stored,
     numbers,  ///< converted
     bytes,    ///< quantised, row by row
-    scales,   ///< of the rows' bytes
+    scales,   ///< scales of the rows' bytes
   };
   io::TensorSpec spec;
   Content content;
@@ -23,8 +23,8 @@ struct WrittenTensor {
 
 int64_t elements_of(const io::TensorSpec& spec);
 
-/// Every tensor that `options` asks for, under today's names.
-std::vector<WrittenTensor> written_tensors(const EncoderConfig& config, const io::Weights& weights,
+/// Lists every tensor that `options` asks for, under today's names.
+std::vector<WrittenTensor> written_tensors(const ModelConfig& config, const io::Weights& weights,
                                            const ConvertOptions& options);
 
 /// Streams one tensor through a small buffer; it is the writer's next.

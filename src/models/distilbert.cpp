@@ -1,4 +1,4 @@
-#include "models/family.h"
+#include "models/encoder_family.h"
 
 namespace hone::models {
 namespace {
@@ -26,7 +26,7 @@ EncoderConfig read_distilbert(const JsonFields& fields) {
 
 }  // namespace
 
-const Family kDistilBert = {
+const EncoderFamily kDistilBert = {
     .model_type = "distilbert",
     .prefix = "distilbert.",
     .architecture = "DistilBert",

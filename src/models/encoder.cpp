@@ -21,7 +21,7 @@ std::string fill(std::string_view pattern, std::string_view name, int64_t index)
   return out;
 }
 
-/// Where a layer's weights lie in a checkpoint.
+/// Tells where a layer's weights lie in a checkpoint.
 struct LayerPlace {
   int64_t layer;
   int64_t group;
@@ -87,61 +87,64 @@ ops::EmbeddingWeights declare_embeddings(nn::Parameters& parameters, const Encod
   return weights;
 }
 
-DType activations_of(DType dtype, Isa isa) {
+DType activations_of(DType dtype, const Target& target) {
   if (dtype == DType::f8) return DType::bf16;
   if (dtype != DType::i8) return dtype;
-  return isa >= Isa::avx512_bf16 ? DType::bf16 : DType::f32;
+  return target.isa >= Isa::avx512_bf16 ? DType::bf16 : DType::f32;
 }
 
-void check_fp8(const EncoderConfig& config, Isa isa) {
-  if (isa != Isa::gpu) {
-    fail(ErrorKind::unsupported, "--dtype: 'fp8' has kernels on a GPU alone; use int8");
+void check_fp8(const EncoderConfig& config, const Target& target) {
+  if (target.device != DeviceKind::cuda) {
+    fail(ErrorKind::unsupported, "dtype: 'fp8' has kernels on a GPU alone; use int8");
   }
   for (const int64_t width : {config.hidden_size, config.intermediate_size}) {
     if (width % kernels::cuda::kFp8Unit != 0 || width > kernels::cuda::kMaxFp8Width) {
       fail(ErrorKind::unsupported,
-           "--dtype: 'fp8' takes layers of multiples of {} up to {}, not of {}; use bf16",
+           "dtype: 'fp8' takes layers of multiples of {} up to {}, not of {}; use bf16",
            kernels::cuda::kFp8Unit, kernels::cuda::kMaxFp8Width, width);
     }
   }
 }
 
-/// Of a part's weights.
-DType weights_of(const EncoderConfig& config, std::string_view part, DType dtype, Isa isa) {
-  if (isa == Isa::gpu) {  // whose plans read shadows in `dtype`
+/// Gives the dtype of a part's weights.
+DType weights_of(const EncoderConfig& config, std::string_view part, DType dtype,
+                 const Target& target) {
+  if (target.device == DeviceKind::cuda) {  // a GPU's plans read shadows in `dtype`
     const bool fp8 = dtype == DType::f8 && part != kEmbeddingsPart;
     return fp8 && !config.quantization.keeps(part) ? DType::f8 : DType::f32;
   }
-  return config.quantization.keeps(part) ? activations_of(dtype, isa) : dtype;
+  return config.quantization.keeps(part) ? activations_of(dtype, target) : dtype;
 }
 
 }  // namespace
 
-Encoder::Encoder(EncoderConfig config, DType dtype, Isa isa, bool with_head,
-                 std::optional<nn::LoraOptions> lora)
-    : config_(std::move(config)),
-      family_(family_of(config_)),
-      dtype_(dtype),
-      activations_(activations_of(dtype, isa)),
-      parameters_(isa),
-      embeddings_(declare_embeddings(parameters_, config_, family_.names,
-                                     weights_of(config_, kEmbeddingsPart, dtype, isa))),
+Encoder::Encoder(EncoderConfig config, const MakeOptions& options)
+    : Model(family_of(config), options, activations_of(options.dtype, options.target)),
+      config_(std::move(config)),
+      encoder_family_(encoder_family_of(config_)),
+      embeddings_(
+          declare_embeddings(parameters_, config_, encoder_family_.names,
+                             weights_of(config_, kEmbeddingsPart, options.dtype, options.target))),
       order_(layer_order(config_)) {
-  if (isa == Isa::gpu && dtype == DType::i8) {
-    fail(ErrorKind::unsupported, "--dtype: int8 has no kernels on a GPU; use bf16 or --device cpu");
+  const DType dtype = options.dtype;
+  const Target& target = options.target;
+  if (target.device == DeviceKind::cuda && dtype == DType::i8) {
+    fail(ErrorKind::unsupported, "dtype: int8 has no kernels on a GPU; use bf16 or `device` cpu");
   }
-  if (dtype == DType::f8) check_fp8(config_, isa);
-  const WeightNames& names = family_.names;
+  if (dtype == DType::f8) check_fp8(config_, target);
+  const WeightNames& names = encoder_family_.names;
   std::optional<LoraMatcher> matcher;
-  if (lora) {
-    lora_ = checked_lora(family_, std::move(*lora));
+  if (options.lora) {
+    lora_ = checked_lora(family_, *options.lora);
     matcher.emplace(family_, *lora_);
   }
   const nn::LoraTargets* targets = matcher ? matcher->targets() : nullptr;
-  if (!names.embedding_projection.empty()) {
+  const bool projects =
+      encoder_family_.projects_equal_sizes || config_.embedding_size != config_.hidden_size;
+  if (!names.embedding_projection.empty() && projects) {
     projection_.emplace(parameters_, std::vector{std::string(names.embedding_projection)},
                         config_.hidden_size, config_.embedding_size,
-                        weights_of(config_, kEmbeddingsPart, dtype, isa), targets);
+                        weights_of(config_, kEmbeddingsPart, dtype, target), targets);
   }
   nn::TransformerSizes sizes{
       config_.hidden_size,    config_.heads, config_.intermediate_size, config_.activation,
@@ -149,15 +152,15 @@ Encoder::Encoder(EncoderConfig config, DType dtype, Isa isa, bool with_head,
   const int64_t distances = config_.position_kind == PositionKind::absolute ? 0 : config_.positions;
   const bool with_keys = config_.position_kind == PositionKind::relative_key_query;
   for (const LayerPlace& place : layer_places(config_)) {
-    sizes.dtype = weights_of(config_, layer_part(layers_.size()), dtype, isa);
+    sizes.dtype = weights_of(config_, layer_part(layers_.size()), dtype, target);
     layers_.emplace_back(parameters_, names_at(names, place), sizes, distances, with_keys, targets);
   }
-  if (with_head) declare_heads(ops::wide_dtype(dtype), targets);
+  if (options.with_head) declare_heads(ops::wide_dtype(dtype), targets);
   if (matcher) matcher->check();
 }
 
 void Encoder::declare_heads(DType dtype, const nn::LoraTargets* targets) {
-  const WeightNames& names = family_.names;
+  const WeightNames& names = encoder_family_.names;
   const auto labels = static_cast<int64_t>(config_.labels.size());
   const int64_t hidden = config_.hidden_size;
   const auto linear = [&](const std::string& name, int64_t out, const nn::LoraTargets* lora) {
@@ -166,11 +169,11 @@ void Encoder::declare_heads(DType dtype, const nn::LoraTargets* targets) {
   const bool pabee = config_.exits.method == ExitMethod::pabee;
   const auto classifier = [](size_t depth) { return "classifiers." + std::to_string(depth); };
   const size_t last = order_.size() - 1;
-  head_.emplace(
-      Head{linear(std::string(names.head_dense), hidden, family_.has_pooler ? targets : nullptr),
-           linear(pabee ? classifier(last) : std::string(names.head_out), labels, nullptr)});
+  head_.emplace(Head{
+      linear(std::string(names.head_dense), hidden, encoder_family_.has_pooler ? targets : nullptr),
+      linear(pabee ? classifier(last) : std::string(names.head_out), labels, nullptr)});
   if (config_.exits.method == ExitMethod::none) return;
-  // Beside the layers: "encoder.highway.3", "transformer.highway.3".
+  // Highways lie beside the layers: "encoder.highway.3", "transformer.highway.3".
   const std::string highway(names.query.substr(0, names.query.find('.')));
   for (size_t depth = 0; depth < last; ++depth) {
     if (pabee) {

@@ -8,19 +8,21 @@ namespace hone::models {
 namespace {
 
 constexpr const char* kEntry = "early_exit";
-constexpr std::array kNames = {"none", "pabee", "deebert"};
+constexpr std::array kMethodNames = {"none", "pabee", "deebert"};
 constexpr int64_t kMostPatience = 1024;
 
 }  // namespace
 
 ExitMethod parse_exit_method(const std::string& name, const std::string& flag) {
-  for (size_t i = 0; i < kNames.size(); ++i) {
-    if (name == kNames[i]) return static_cast<ExitMethod>(i);
+  for (size_t i = 0; i < kMethodNames.size(); ++i) {
+    if (name == kMethodNames[i]) return static_cast<ExitMethod>(i);
   }
   fail(ErrorKind::usage, "{}: expected none, pabee or deebert, got {}", flag, quote(name));
 }
 
-const char* exit_method_name(ExitMethod method) { return kNames[static_cast<size_t>(method)]; }
+const char* exit_method_name(ExitMethod method) {
+  return kMethodNames[static_cast<size_t>(method)];
+}
 
 ExitSettings read_exits(const JsonFields& fields) {
   ExitSettings exits;

@@ -7,14 +7,14 @@
 
 namespace hone::models {
 
-/// How a classifier may answer before its last layer.
+/// Says how a classifier may answer before its last layer.
 enum class ExitMethod {
   none,
   pabee,    ///< when enough layers in a row agree (Zhou et al., 2020)
   deebert,  ///< when a layer is sure: low entropy (Xin et al., 2020)
 };
 
-/// What a model folder says of its exits: "early_exit" of config.json.
+/// The settings of a model folder's exits: "early_exit" of config.json.
 struct ExitSettings {
   ExitMethod method = ExitMethod::none;
   int64_t patience = 3;    ///< PABEE: layers that agree with the one before them
@@ -22,16 +22,16 @@ struct ExitSettings {
   double tolerance = 0.1;  ///< PABEE, regression: below it two answers agree
 };
 
-/// "none", "pabee" or "deebert"; anything else is a usage error that names `flag`.
+/// Reads "none", "pabee" or "deebert"; anything else is a usage error that names `flag`.
 ExitMethod parse_exit_method(const std::string& name, const std::string& flag);
 const char* exit_method_name(ExitMethod method);
 
 ExitSettings read_exits(const JsonFields& fields);
-/// Removes the entry where there is no method.
+/// Writes the entry, or removes it where there is no method.
 void write_exits(const ExitSettings& exits, Json& json);
 
-/// Whether a parameter is part of an exit's own head, by its name without family prefix: as the
-/// published code calls them, `classifiers.3.weight` (PABEE) and
+/// Says whether a parameter is part of an exit's own head, by its name without family prefix, as
+/// the published code calls them: `classifiers.3.weight` (PABEE) and
 /// `encoder.highway.3.classifier.weight` (DeeBERT).
 bool is_exit_weight(const std::string& name);
 

@@ -1,84 +1,92 @@
 #pragma once
 
-#include <array>
+#include <functional>
+#include <memory>
+#include <optional>
 #include <string>
-#include <string_view>
+#include <vector>
 
-#include "models/config.h"
+#include "data/processor.h"
+#include "device/target.h"
+#include "models/model_config.h"
+#include "models/new_model.h"
+#include "nn/lora.h"
+#include "tensor/dtype.h"
 
 namespace hone::models {
 
-/// A family's checkpoint names, each without ".weight" and ".bias", in one table. In the layer
-/// names {layer}, {group} and {inner} stand for indices. Empty: the family has no such part.
-struct WeightNames {
-  std::string_view word;
-  std::string_view position;
-  std::string_view type;
-  std::string_view embedding_norm;
-  std::string_view embedding_projection;
+class Model;
 
-  std::string_view query;
-  std::string_view key;
-  std::string_view value;
-  std::string_view distance;  ///< relative positions
-  std::string_view attention_out;
-  std::string_view attention_norm;
-  std::string_view feed_in;
-  std::string_view feed_out;
-  std::string_view feed_norm;
-
-  /// The classifier reads the first token: dense, activation, output.
-  std::string_view head_dense;
-  std::string_view head_out;
+/// Says how a model is to be made of its config.
+struct MakeOptions {
+  DType dtype = DType::f32;  ///< dtype of the products
+  Target target = {};
+  bool with_head = true;
+  std::optional<nn::LoraOptions> lora = {};
 };
 
-/// One of the architectures: how its config reads and what its weights are called.
+/// Says what a processor is made from.
+struct ProcessorOptions {
+  std::string path;       ///< a folder of the processor's files, or one of them
+  std::string model;      ///< names the model in errors
+  int64_t max_units = 0;  ///< most units of a sample; 0: what the folder says
+  bool clamps = false;    ///< true: where max_units is more than the model takes, that is taken
+                          ///< without an error
+  std::optional<int64_t> sentence_length = {};  ///< sentence-transformers' own limit
+};
+
+/// A kind of model: how its config reads, how its weights are called, and how models and their
+/// processors are made. It is the one place where training, inference and the command line come to
+/// know one kind from another.
 struct Family {
-  std::string_view model_type;
-  std::string_view prefix;        ///< of the encoder's weights in a checkpoint with a head: "bert."
-  std::string_view architecture;  ///< of the classes in transformers: "Bert"
-  EncoderConfig (*read_config)(const JsonFields& fields);
-  WeightNames names;
-  kernels::Activation head_activation;
-  bool drops_before_head;  ///< RoBERTa's head drops its input too
-  bool has_pooler;         ///< the head's first layer is the encoder's, and named with its prefix
+  std::string model_type;
+  std::string prefix;  ///< prefix of the backbone's weights in a checkpoint with a head: "bert."
+  std::string architecture;  ///< prefix of the classes in transformers: "Bert"
+  std::string head_class = "ForSequenceClassification";  ///< end of the class's name with a head
+  /// Modules of the head, without ".weight"; the first may be empty.
+  std::string head_dense;
+  std::string head_out;
+  bool has_pooler = false;  ///< head_dense is the backbone's, and named with its prefix
+  std::vector<std::string> lora_targets = {};  ///< the default ones; none: no adapters
+
+  std::function<std::unique_ptr<ModelConfig>(const JsonFields&)> read_config;
+  std::function<std::unique_ptr<Model>(const ModelConfig&, const MakeOptions&)> make;
+  std::function<std::unique_ptr<data::Processor>(const ModelConfig&, const ProcessorOptions&)>
+      open_processor;
+  /// Makes the parts of a model from nothing, of a config.json's fields (`file` names them in
+  /// errors) and the training samples. Empty where the family needs a processor of before.
+  std::function<NewModel(const Json&, const std::string& file, const NewModelOptions&)> make_new =
+      {};
 };
 
-extern const Family kBert;
-extern const Family kRoberta;
-extern const Family kXlmRoberta;
-extern const Family kDistilBert;
-extern const Family kAlbert;
+/// Gives all families, for lookups and for messages.
+const std::vector<Family>& families();
+/// Adds a family to those that hone has, or takes the place of one of that model_type. Called
+/// before any model is opened.
+void register_family(Family family);
 
-/// All families, for lookups and for messages.
-std::array<const Family*, 5> families();
-
-/// Whether a parameter's tensor is of the classification head itself, which an encoder's pooler is
+/// Says whether a parameter's tensor belongs to the classification head itself, which a pooler does
 /// not.
 bool is_head(const Family& family, const std::string& name);
 
-/// The full name of a parameter's tensor in a checkpoint with a head, as transformers saves it.
+/// Gives the full name of a parameter's tensor in a checkpoint with a head, as transformers saves
+/// it.
 std::string checkpoint_name(const Family& family, const std::string& name);
 
-/// By the config's model_type; an unknown one is an error that lists the known.
+/// Finds the family by the config's model_type; an unknown one is an error that lists the known.
 const Family& find_family(const JsonFields& fields);
 
-/// The family of a config that find_family accepted.
-const Family& family_of(const EncoderConfig& config);
+/// Gives the family of a config that find_family accepted.
+const Family& family_of(const ModelConfig& config);
 
-/// Shared by the families' readers: bounds that keep a hostile config from asking for the moon.
+/// The families' readers share these bounds, which keep a hostile config from asking for too much
+/// memory.
 inline constexpr int64_t kMaxWidth = 1 << 16;
 inline constexpr int64_t kMaxLayers = 1024;
 inline constexpr int64_t kMaxVocabulary = 1 << 24;
 inline constexpr int64_t kMaxPositions = 1 << 20;
 
-kernels::Activation read_activation(const JsonFields& fields, const char* field,
-                                    const char* fallback);
-
-/// A probability field; `fallback` where it is absent.
+/// Reads a probability field; gives `fallback` where it is absent.
 float read_dropout(const JsonFields& fields, const char* field, double fallback);
-
-/// The fields that BERT, RoBERTa and ALBERT spell alike; what is absent has BERT's default.
-EncoderConfig read_bert_fields(const JsonFields& fields);
 
 }  // namespace hone::models

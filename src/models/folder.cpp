@@ -47,7 +47,7 @@ ops::Pooling read_pooling(const std::string& file) {
   return *found;
 }
 
-/// A path of modules.json stays inside its folder.
+/// Gives a path of modules.json, which has to stay inside its folder.
 std::string inside(const std::string& folder, const std::string& path, const std::string& file) {
   if (path.empty()) return folder;
   if (path.front() == '/' || path.find("..") != std::string::npos) {
@@ -81,11 +81,11 @@ void read_sentence_modules(const std::string& folder, ModelFolder& model) {
 }
 
 void read_sentence_length(const std::string& folder, ModelFolder& model) {
-  static constexpr std::array kNames = {"sentence_bert_config.json", "sentence_roberta_config.json",
-                                        "sentence_distilbert_config.json",
-                                        "sentence_albert_config.json",
-                                        "sentence_xlm-roberta_config.json"};
-  for (const char* name : kNames) {
+  static constexpr std::array kLengthFiles = {
+      "sentence_bert_config.json", "sentence_roberta_config.json",
+      "sentence_distilbert_config.json", "sentence_albert_config.json",
+      "sentence_xlm-roberta_config.json"};
+  for (const char* name : kLengthFiles) {
     const std::string file = folder + "/" + name;
     if (!file_exists(file)) continue;
     const Json json = load_json(file);
@@ -109,11 +109,11 @@ ModelFolder open_plain_folder(const std::string& path) {
   }
   const std::string file = model.path + "/config.json";
   model.config_json = load_json(file);
-  model.config = read_config(model.config_json, file);
+  model.config = read_model_config(model.config_json, file);
   return model;
 }
 
-void set_label_count(int64_t count, EncoderConfig& config) {
+void set_label_count(int64_t count, ModelConfig& config) {
   if (count == static_cast<int64_t>(config.labels.size())) return;
   config.labels.clear();
   for (int64_t i = 0; i < count; ++i) config.labels.push_back("LABEL_" + std::to_string(i));
@@ -122,19 +122,19 @@ void set_label_count(int64_t count, EncoderConfig& config) {
   config.problem = count == 1 ? ProblemType::regression : ProblemType::single_label;
 }
 
-void read_adapter_labels(const Adapter& adapter, const std::string& path, EncoderConfig& config) {
+void read_adapter_labels(const Adapter& adapter, const std::string& path, ModelConfig& config) {
   const std::string file = path + "/config.json";
   if (file_exists(file)) {
-    const EncoderConfig own = read_config(load_json(file), file);
-    config.labels = own.labels;
-    config.labels_named = own.labels_named;
-    config.problem = own.problem;
+    const std::unique_ptr<ModelConfig> own = read_model_config(load_json(file), file);
+    config.labels = own->labels;
+    config.labels_named = own->labels_named;
+    config.problem = own->problem;
     return;
   }
   const Family& family = family_of(config);
-  const io::TensorInfo* out = adapter.find(family, std::string(family.names.head_out) + ".weight");
-  // With its width right, a head cannot claim more labels than its file has bytes.
-  if (!out || out->shape.size() != 2 || out->shape[1] != config.hidden_size) return;
+  const io::TensorInfo* out = adapter.find(family, family.head_out + ".weight");
+  // A head that is not empty cannot claim more labels than its file has bytes.
+  if (!out || out->shape.size() != 2 || out->shape[1] < 1) return;
   if (out->shape[0] > 0) set_label_count(out->shape[0], config);
 }
 
@@ -147,8 +147,8 @@ ModelFolder open_adapter_folder(const std::string& path) {
   }
   ModelFolder model = open_plain_folder(base);
   model.adapter = path;
-  read_adapter_labels(adapter, path, model.config);
-  write_labels(model.config, model.config_json);
+  read_adapter_labels(adapter, path, *model.config);
+  write_labels(*model.config, model.config_json);
   return model;
 }
 

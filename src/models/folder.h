@@ -6,33 +6,34 @@
 
 #include "base/json.h"
 #include "models/adapter.h"
-#include "models/config.h"
+#include "models/family.h"
 #include "ops/pooling.h"
 
 namespace hone::models {
 
-/// How a sentence-transformers folder makes one vector of a text.
+/// Says how a sentence-transformers folder makes one vector of a text.
 struct SentencePooling {
   ops::Pooling pooling = ops::Pooling::mean;
   bool normalize = false;
 };
 
-/// What a Hugging Face or sentence-transformers folder says about its model, besides the weights.
+/// Holds what a Hugging Face or sentence-transformers folder says about its model, besides the
+/// weights.
 struct ModelFolder {
   std::string path;     ///< where config, weights and tokenizer lie
   std::string adapter;  ///< the folder of a LoRA adapter for those weights; empty: none
   Json config_json;
-  EncoderConfig config;
+  std::shared_ptr<ModelConfig> config;
   std::optional<SentencePooling> sentence;
   std::optional<int64_t> sentence_length;  ///< sentence-transformers' max_seq_length
 };
 
-/// A folder of a LoRA adapter in PEFT's layout stands for its base with the adapter; the labels are
-/// those of a config.json beside the adapter, or as many as its head has. A module of a
-/// sentence-transformers folder that is not supported is an error that names it.
+/// Opens a model folder. A folder of a LoRA adapter in PEFT's layout stands for its base with the
+/// adapter; the labels are those of a config.json beside the adapter, or as many as its head has. A
+/// module of a sentence-transformers folder that is not supported is an error that names it.
 ModelFolder open_model_folder(const std::string& path);
 
-/// The folder's adapter; null where it has none.
+/// Opens the folder's adapter; null where it has none.
 std::unique_ptr<Adapter> open_adapter(const ModelFolder& folder);
 
 }  // namespace hone::models

@@ -25,7 +25,7 @@ std::vector<Pattern> split(std::string_view text) {
   return patterns;
 }
 
-/// Marks every pattern that matches.
+/// Says whether a pattern matches; marks every pattern that does.
 bool matches(std::vector<Pattern>& patterns, const std::string& name) {
   bool any = false;
   for (Pattern& pattern : patterns) {
@@ -44,48 +44,50 @@ bool is_frozen(const Family& family, const nn::Parameter& parameter,
     (matches(patterns, name) ? frozen : trained) = name;
   }
   if (!frozen.empty() && !trained.empty()) {
-    fail(ErrorKind::usage, "--freeze: {} cannot be frozen without {}: they are kept in one piece",
+    fail(ErrorKind::usage, "freeze: {} cannot be frozen without {}: they are kept in one piece",
          frozen, trained);
   }
   return trained.empty();
 }
 
-/// What is trained beside adapters is saved whole, and PEFT puts no adapter into that.
-void check_adapter(const Encoder& encoder, const std::string& weight) {
+/// Fails where a weight that is trained beside adapters, and so saved whole, has an adapter: PEFT
+/// puts none into it.
+void check_adapter(const Model& model, const std::string& weight) {
   const std::string_view ending = ".weight";
   if (!weight.ends_with(ending)) return;
   const std::string adapter = weight.substr(0, weight.size() - ending.size()) + nn::kLoraA;
-  for (const nn::Parameter& parameter : encoder.parameters().list()) {
+  for (const nn::Parameter& parameter : model.parameters().list()) {
     if (parameter.tensors.front() != adapter) continue;
-    fail(ErrorKind::usage, "--lora_target_modules: {} is new, and trained without an adapter",
-         checkpoint_name(encoder.family(), weight));
+    fail(ErrorKind::usage, "lora.targets: {} is new, and trained without an adapter",
+         checkpoint_name(model.family(), weight));
   }
 }
 
 }  // namespace
 
-std::vector<bool> trainable_slots(const Encoder& encoder, const std::string& freeze,
+std::vector<bool> trainable_slots(const Model& model, const std::string& freeze,
                                   const std::vector<bool>& added) {
   std::vector<Pattern> patterns = split(freeze);
   std::vector<bool> trainable;
-  for (const nn::Parameter& parameter : encoder.parameters().list()) {
+  for (const nn::Parameter& parameter : model.parameters().list()) {
     const std::string& name = parameter.tensors.front();
     const bool is_added = trainable.size() < added.size() && added[trainable.size()];
     const bool base =
-        encoder.lora() && !nn::is_lora(name) && !is_head(encoder.family(), name) && !is_added;
-    if (encoder.lora() && !nn::is_lora(name) && !base) check_adapter(encoder, name);
-    const bool frozen = is_frozen(encoder.family(), parameter, patterns);
-    trainable.push_back(!base && !frozen);
+        model.lora() && !nn::is_lora(name) && !is_head(model.family(), name) && !is_added;
+    if (model.lora() && !nn::is_lora(name) && !base) check_adapter(model, name);
+    const bool frozen = is_frozen(model.family(), parameter, patterns);
+    const bool state = parameter.kind == nn::ParameterKind::state;
+    trainable.push_back(!base && !frozen && !state);
   }
   for (const Pattern& pattern : patterns) {
     if (!pattern.used) {
-      fail(ErrorKind::usage, "--freeze: {} matches no weight of the model; one is {}",
+      fail(ErrorKind::usage, "freeze: {} matches no weight of the model; one is {}",
            quote(pattern.text),
-           checkpoint_name(encoder.family(), encoder.parameters().list().back().tensors.front()));
+           checkpoint_name(model.family(), model.parameters().list().back().tensors.front()));
     }
   }
   if (std::find(trainable.begin(), trainable.end(), true) == trainable.end()) {
-    fail(ErrorKind::usage, "--freeze: {} leaves nothing to train", quote(freeze));
+    fail(ErrorKind::usage, "freeze: {} leaves nothing to train", quote(freeze));
   }
   return trainable;
 }

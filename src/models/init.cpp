@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "models/store.h"
+#include "nn/packed_rows.h"
 
 namespace hone::models {
 namespace {
@@ -38,8 +38,8 @@ void draw_uniform(uint64_t seed, uint64_t stream, int64_t first, int64_t count, 
 
 }  // namespace
 
-void init_parameter(nn::Parameters& parameters, const nn::Parameter& parameter, uint64_t seed,
-                    float std) {
+void init_parameter(Model& model, const nn::Parameter& parameter, uint64_t seed, float std) {
+  const std::optional<Initial> drawn = model.initial(parameter);
   const std::string& name = parameter.tensors.front();
   const uint64_t stream = stream_of(name);
   const int64_t width = row_width(parameter);
@@ -47,8 +47,17 @@ void init_parameter(nn::Parameters& parameters, const nn::Parameter& parameter, 
   const bool zero = name.ends_with(nn::kLoraB);
   // Kaiming's uniform bound with a = sqrt(5), as PEFT starts from.
   const float bound = 1 / std::sqrt(static_cast<float>(width));
-  store_rows(parameters, parameter, [&](int64_t first, int64_t count, float* out) {
-    if (parameter.kind == nn::ParameterKind::vector) {
+  store_rows(model.parameters(), parameter, [&](int64_t first, int64_t count, float* out) {
+    if (parameter.kind == nn::ParameterKind::state) {
+      std::fill(out, out + count * width, parameter.initial);
+    } else if (drawn) {
+      const auto draw = drawn->uniform ? draw_uniform : draw_normal;
+      draw(seed, stream, first * width, count * width, drawn->scale, out);
+      const int64_t zero_row = drawn->zero_row - first;
+      if (drawn->zero_row >= 0 && zero_row >= 0 && zero_row < count) {
+        std::fill_n(out + zero_row * width, width, 0.f);
+      }
+    } else if (parameter.is_vector()) {
       std::fill(out, out + count * width, name.ends_with(".weight") ? 1.f : 0.f);
     } else if (zero) {
       std::fill(out, out + count * width, 0.f);
@@ -60,13 +69,12 @@ void init_parameter(nn::Parameters& parameters, const nn::Parameter& parameter, 
   });
 }
 
-void init_random(Encoder& encoder, uint64_t seed, float std, ThreadPool& pool) {
-  nn::Parameters& parameters = encoder.parameters();
+void init_random(Model& model, uint64_t seed, float std, ThreadPool& pool) {
+  nn::Parameters& parameters = model.parameters();
   parameters.allocate();
   const std::vector<nn::Parameter>& list = parameters.list();
-  pool.run(static_cast<int64_t>(list.size()), [&](int64_t i, int) {
-    init_parameter(parameters, list[static_cast<size_t>(i)], seed, std);
-  });
+  pool.run(static_cast<int64_t>(list.size()),
+           [&](int64_t i, int) { init_parameter(model, list[static_cast<size_t>(i)], seed, std); });
 }
 
 }  // namespace hone::models

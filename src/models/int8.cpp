@@ -8,22 +8,13 @@ namespace hone::models {
 
 std::string layer_part(size_t layer) { return "layer." + std::to_string(layer); }
 
-std::vector<std::string> int8_parts(const EncoderConfig& config) {
-  std::vector<std::string> parts = {kEmbeddingsPart};
-  const int64_t groups = config.layer_groups > 0 ? config.layer_groups : config.layers;
-  for (int64_t layer = 0; layer < groups * config.layers_a_group; ++layer) {
-    parts.push_back(layer_part(static_cast<size_t>(layer)));
-  }
-  return parts;
-}
-
 Json int8_entry(const std::vector<std::string>& kept, const Json& measured) {
   Json entry = {{"quant_method", kInt8Method}, {"kept", kept}};
   if (measured.is_object()) entry.update(measured);
   return entry;
 }
 
-Quantization read_quantization(const JsonFields& fields, const EncoderConfig& config) {
+Quantization read_quantization(const JsonFields& fields, const ModelConfig& config) {
   Quantization quantization;
   if (!fields.has("quantization_config")) return quantization;
   const JsonFields entry = fields.object("quantization_config");
@@ -33,7 +24,7 @@ Quantization read_quantization(const JsonFields& fields, const EncoderConfig& co
   quantization.stored = true;
   if (!entry.has("kept")) return quantization;
   const Json& kept = entry.at("kept");
-  const std::vector<std::string> known = int8_parts(config);
+  const std::vector<std::string> known = config.parts();
   if (!kept.is_array()) entry.fail_field("kept", "expected a list of parts");
   for (const Json& part : kept) {
     if (!part.is_string() || std::find(known.begin(), known.end(), part) == known.end()) {

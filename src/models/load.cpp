@@ -12,7 +12,7 @@
 #include "models/init.h"
 #include "models/int8.h"
 #include "models/stacked_rows.h"
-#include "models/store.h"
+#include "nn/packed_rows.h"
 
 namespace hone::models {
 namespace {
@@ -25,7 +25,7 @@ std::string with_ending(const std::string& name, std::string_view from, std::str
   return name.substr(0, name.size() - from.size()) + std::string(to);
 }
 
-/// Empty where there is none.
+/// Gives the old name of a norm's tensor, empty where there is none.
 std::string old_norm_name(const std::string& name) {
   for (const auto& [now, then] : kNormNames) {
     if (name.ends_with(now)) return with_ending(name, now, then);
@@ -37,11 +37,11 @@ std::string shape_text(const std::vector<int64_t>& shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
 }
 
-/// Weights that checkpoints carry and no classifier needs, or that are a head's which an encoder
-/// does not have: not worth a word.
+/// Says whether a weight is one that checkpoints carry and no classifier needs, or that is a head's
+/// which the model does not have: not worth a word.
 bool is_known_extra(const Family& family, const std::string& name) {
-  for (const std::string_view head : {family.names.head_dense, family.names.head_out}) {
-    if (name.starts_with(std::string(head) + ".")) return true;
+  for (const std::string& head : {family.head_dense, family.head_out}) {
+    if (!head.empty() && name.starts_with(head + ".")) return true;
   }
   return name.ends_with("position_ids") || name.ends_with("position_embeddings.weight") ||
          name.find("cls.") == 0 || name.find("lm_head.") == 0 || name.find("vocab_") == 0 ||
@@ -63,7 +63,7 @@ const io::TensorInfo* find_tensor(const Family& family, const io::Weights& weigh
   const std::string old = old_norm_name(name);
   for (const std::string& spelling : {name, old}) {
     if (spelling.empty()) continue;
-    for (const std::string& prefix : {std::string(family.prefix), std::string()}) {
+    for (const std::string& prefix : {family.prefix, std::string()}) {
       if (const io::TensorInfo* found = weights.find(prefix + spelling)) return found;
     }
   }
@@ -71,7 +71,7 @@ const io::TensorInfo* find_tensor(const Family& family, const io::Weights& weigh
 }
 
 bool has_head_weights(const Family& family, const io::Weights& weights, const Adapter* adapter) {
-  const std::string name = std::string(family.names.head_out) + ".weight";
+  const std::string name = family.head_out + ".weight";
   return find_tensor(family, weights, name) || weights.find("classifiers.0.weight") ||
          (adapter && adapter->find(family, name));
 }
@@ -81,27 +81,27 @@ namespace {
 std::vector<int64_t> shape_of(const nn::Parameter& parameter) {
   const Weight& weight = parameter.weight;
   const auto share = static_cast<int64_t>(parameter.tensors.size());
-  if (parameter.kind == nn::ParameterKind::vector) return {weight.width / share};
+  if (parameter.is_vector()) return {weight.width / share};
   return {weight.rows / share, weight.width};
 }
 
 /// Finds every parameter's tensors and gathers what is wrong with them.
 class Search {
  public:
-  Search(const Encoder& encoder, const io::Weights& weights, const LoadOptions& options)
-      : encoder_(encoder), weights_(weights), options_(options) {
-    if (options.head_seed && encoder.has_head()) find_new_modules();
-    for (const nn::Parameter& parameter : encoder.parameters().list()) find(parameter);
+  Search(const Model& model, const io::Weights& weights, const LoadOptions& options)
+      : model_(model), weights_(weights), options_(options) {
+    if (options.head_seed && model.has_head()) find_new_modules();
+    for (const nn::Parameter& parameter : model.parameters().list()) find(parameter);
     if (options.adapter) check_adapter_used();
     check();
   }
 
-  /// By slot; empty: to be made new.
+  /// Gives the sources by slot; an empty one is to be made new.
   const std::vector<std::optional<StackedRows>>& sources() const { return sources_; }
 
   LoadReport report() {
     for (const io::TensorInfo& tensor : weights_.tensors()) {
-      if (!used_.contains(tensor.name) && !is_known_extra(encoder_.family(), tensor.name)) {
+      if (!used_.contains(tensor.name) && !is_known_extra(model_.family(), tensor.name)) {
         report_.unexpected.push_back(tensor.name);
       }
     }
@@ -109,25 +109,36 @@ class Search {
   }
 
  private:
-  /// The adapter's, else the checkpoint's; no tensor where there is none.
+  /// Finds the adapter's tensor, else the checkpoint's; no tensor where there is none.
   TensorSource locate(const std::string& name) const {
-    const Family& family = encoder_.family();
+    const Family& family = model_.family();
     const io::TensorInfo* own = options_.adapter ? options_.adapter->find(family, name) : nullptr;
     if (own) return {&options_.adapter->weights(), own};
     return {&weights_, find_tensor(family, weights_, name)};
   }
 
   void find_new_modules() {
-    const WeightNames& names = encoder_.family().names;
-    const auto labels = static_cast<int64_t>(encoder_.config().labels.size());
-    const auto weight_of = [&](std::string_view module) {
-      return locate(std::string(module) + ".weight").tensor;
+    const Family& family = model_.family();
+    const auto weight_of = [&](const std::string& module) {
+      return locate(module + ".weight").tensor;
     };
-    if (!weight_of(names.head_dense)) new_modules_.emplace_back(names.head_dense);
-    const io::TensorInfo* out = weight_of(names.head_out);
-    const bool other_labels = out && out->shape.size() == 2 && out->shape[0] != labels &&
-                              out->shape[1] == encoder_.config().hidden_size;
-    if (!out || other_labels) new_modules_.emplace_back(names.head_out);
+    if (!family.head_dense.empty() && !weight_of(family.head_dense)) {
+      new_modules_.push_back(family.head_dense);
+    }
+    const io::TensorInfo* out = weight_of(family.head_out);
+    if (!out || has_other_labels(*out)) new_modules_.push_back(family.head_out);
+  }
+
+  /// Says whether a checkpoint's output layer differs from the model's by its number of labels
+  /// alone.
+  bool has_other_labels(const io::TensorInfo& out) const {
+    for (const nn::Parameter& parameter : model_.parameters().list()) {
+      if (parameter.tensors.front() != model_.family().head_out + ".weight") continue;
+      const std::vector<int64_t> shape = shape_of(parameter);
+      return out.shape.size() == 2 && shape.size() == 2 && out.shape[0] != shape[0] &&
+             out.shape[1] == shape[1];
+    }
+    return false;
   }
 
   bool fits(const std::string& name, const std::vector<int64_t>& shape) const {
@@ -147,7 +158,7 @@ class Search {
     const std::vector<int64_t> shape = shape_of(parameter);
     if (is_new(first, shape)) {
       for (const std::string& name : parameter.tensors) {
-        if (!nn::is_lora(name)) report_.fresh.push_back(checkpoint_name(encoder_.family(), name));
+        if (!nn::is_lora(name)) report_.fresh.push_back(checkpoint_name(model_.family(), name));
       }
       sources_.emplace_back();
       report_.added.push_back(true);
@@ -184,28 +195,28 @@ class Search {
 
   TensorSource with_delta(const std::string& name, TensorSource source,
                           const std::vector<int64_t>& shape) {
-    if (!options_.adapter || encoder_.lora()) return source;
+    if (!options_.adapter || model_.lora()) return source;
     const Adapter& adapter = *options_.adapter;
-    source.delta = adapter.delta(encoder_.family(), name, shape);
+    source.delta = adapter.delta(model_.family(), name, shape);
     if (!source.delta) return source;
     const std::string module = name.substr(0, name.rfind('.'));
-    used_.insert(adapter.find(encoder_.family(), module + nn::kLoraA)->name);
-    used_.insert(adapter.find(encoder_.family(), module + nn::kLoraB)->name);
+    used_.insert(adapter.find(model_.family(), module + nn::kLoraA)->name);
+    used_.insert(adapter.find(model_.family(), module + nn::kLoraB)->name);
     return source;
   }
 
-  /// What an adapter changes must be there to be changed; an encoder without its head may leave
-  /// the head's.
+  /// Fails where what an adapter changes is not there to be changed; an encoder without its head
+  /// may leave the head's.
   void check_adapter_used() {
     for (const io::TensorInfo& tensor : options_.adapter->weights().tensors()) {
       if (used_.contains(tensor.name)) continue;
       const std::string name = adapted_name(tensor);
-      const bool head = is_known_extra(encoder_.family(), name) && !encoder_.has_head();
+      const bool head = is_known_extra(model_.family(), name) && !model_.has_head();
       if (!head) problems_.push_back(fmt::format("{} has no place in the model", tensor.name));
     }
   }
 
-  /// A tensor of bytes comes with its scales.
+  /// Finds the scales that a tensor of bytes comes with.
   bool find_scales(TensorSource& source) {
     const io::TensorInfo& tensor = *source.tensor;
     const io::TensorInfo* scales = source.weights->find(tensor.name + kScaleEnding);
@@ -235,10 +246,10 @@ class Search {
          more ? fmt::format("; and {} more", more) : "");
   }
 
-  const Encoder& encoder_;
+  const Model& model_;
   const io::Weights& weights_;
   const LoadOptions& options_;
-  std::vector<std::string> new_modules_;  ///< of the head
+  std::vector<std::string> new_modules_;  ///< modules of the head that were made new
   std::vector<std::optional<StackedRows>> sources_;
   std::set<std::string> used_;
   std::vector<std::string> problems_;
@@ -247,32 +258,31 @@ class Search {
 
 }  // namespace
 
-LoadReport preview_load(const Encoder& encoder, const io::Weights& weights,
+LoadReport preview_load(const Model& model, const io::Weights& weights,
                         const LoadOptions& options) {
-  return Search(encoder, weights, options).report();
+  return Search(model, weights, options).report();
 }
 
-WeightSources find_sources(const Encoder& encoder, const io::Weights& weights,
-                           const Adapter* adapter) {
+WeightSources find_sources(const Model& model, const io::Weights& weights, const Adapter* adapter) {
   const LoadOptions options{.adapter = adapter};
-  Search search(encoder, weights, options);
+  Search search(model, weights, options);
   WeightSources sources;
   for (const std::optional<StackedRows>& rows : search.sources()) sources.rows.push_back(*rows);
   sources.report = search.report();
   return sources;
 }
 
-LoadReport load_weights(Encoder& encoder, const io::Weights& weights, ThreadPool& pool,
+LoadReport load_weights(Model& model, const io::Weights& weights, ThreadPool& pool,
                         const LoadOptions& options) {
-  Search search(encoder, weights, options);
-  nn::Parameters& parameters = encoder.parameters();
+  Search search(model, weights, options);
+  nn::Parameters& parameters = model.parameters();
   const std::vector<nn::Parameter>& list = parameters.list();
   parameters.allocate();
   pool.run(static_cast<int64_t>(list.size()), [&](int64_t i, int) {
     const auto at = static_cast<size_t>(i);
     const std::optional<StackedRows>& source = search.sources()[at];
     if (!source) {
-      init_parameter(parameters, list[at], *options.head_seed, encoder.config().initializer_range);
+      init_parameter(model, list[at], *options.head_seed, model.config().initializer_range);
       return;
     }
     store_rows(parameters, list[at],

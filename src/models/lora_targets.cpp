@@ -25,21 +25,18 @@ std::string module_name(const Family& family, const std::string& module) {
 
 nn::LoraOptions checked_lora(const Family& family, nn::LoraOptions options) {
   if (options.rank < 1 || options.rank > kMaxWidth) {
-    fail(ErrorKind::usage, "--lora_rank: expected 1 to {}, got {}", kMaxWidth, options.rank);
+    fail(ErrorKind::usage, "lora.rank: expected 1 to {}, got {}", kMaxWidth, options.rank);
   }
   if (!(options.alpha > 0) || !std::isfinite(options.alpha)) {
-    fail(ErrorKind::usage, "--lora_alpha: expected a number above 0, got {}", options.alpha);
+    fail(ErrorKind::usage, "lora.alpha: expected a number above 0, got {}", options.alpha);
   }
   if (!(options.dropout >= 0 && options.dropout < 1)) {
-    fail(ErrorKind::usage, "--lora_dropout: expected a probability below 1, got {}",
-         options.dropout);
+    fail(ErrorKind::usage, "lora.dropout: expected a probability below 1, got {}", options.dropout);
   }
-  if (options.targets.empty()) {
-    options.targets = {last_part(family.names.query), last_part(family.names.value)};
-  }
+  if (options.targets.empty()) options.targets = family.lora_targets;
   if (options.targets.size() > 1 && std::find(options.targets.begin(), options.targets.end(),
                                               kAllLinear) != options.targets.end()) {
-    fail(ErrorKind::usage, "--lora_target_modules: {} stands alone", kAllLinear);
+    fail(ErrorKind::usage, "lora.targets: {} stands alone", kAllLinear);
   }
   return options;
 }
@@ -66,7 +63,7 @@ bool LoraMatcher::matches(const std::string& module) {
 void LoraMatcher::check() const {
   for (size_t i = 0; i < used_.size(); ++i) {
     if (used_[i]) continue;
-    fail(ErrorKind::usage, "--lora_target_modules: no linear layer is called {}; there are {}",
+    fail(ErrorKind::usage, "lora.targets: no linear layer is called {}; there are {}",
          quote(targets_.options.targets[i]), fmt::join(offered_, ", "));
   }
 }

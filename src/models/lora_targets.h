@@ -11,8 +11,8 @@ namespace hone::models {
 /// Checks the options of adapters (usage errors name the flag) and fills in the family's targets.
 nn::LoraOptions checked_lora(const Family& family, nn::LoraOptions options);
 
-/// Which of a family's linear layers get adapters, while one encoder is built. Layers of the head
-/// are never offered: they are trained whole.
+/// Says which of a family's linear layers get adapters, while one encoder is built. Layers of the
+/// head are never offered: they are trained whole.
 class LoraMatcher {
  public:
   LoraMatcher(const Family& family, const nn::LoraOptions& options);
@@ -20,7 +20,7 @@ class LoraMatcher {
   LoraMatcher& operator=(const LoraMatcher&) = delete;
 
   const nn::LoraTargets* targets() const { return &targets_; }
-  /// Once all layers are declared: a target that matched none is a usage error.
+  /// Fails with kind usage where a target matched no layer; called when all layers are declared.
   void check() const;
 
  private:

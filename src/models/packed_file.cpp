@@ -10,7 +10,7 @@
 #include "kernels/cpu/embedding.h"
 #include "kernels/cpu/gemm.h"
 #include "models/packed_layout.h"
-#include "models/store.h"
+#include "nn/packed_rows.h"
 
 namespace hone::models {
 namespace {
@@ -78,14 +78,14 @@ void PackedFile::read_index() {
   if (panel != kernels::panel_rows(chosen_isa()) || fields.string("isa") != isa_group()) {
     fail(ErrorKind::unsupported,
          "{}: packed for {} (panels of {} rows), this machine runs {} (panels of {}): convert the "
-         "model again with --stream here",
+         "model again with `stream` here",
          path(), quote(fields.string("isa")), panel, isa_group(),
          kernels::panel_rows(chosen_isa()));
   }
 }
 
-void PackedFile::check(const Encoder& encoder) {
-  const std::vector<nn::Parameter>& list = encoder.parameters().list();
+void PackedFile::check(const Model& model) {
+  const std::vector<nn::Parameter>& list = model.parameters().list();
   const JsonFields fields(index_, path());
   const Json& slots = fields.at("slots");
   if (!slots.is_array() || slots.size() < list.size()) {
@@ -101,7 +101,7 @@ void PackedFile::check(const Encoder& encoder) {
                                          quote(entry.string("is"))));
     }
     PackedSlot slot;
-    slot.bytes = checked_bytes(parameter, encoder.parameters());
+    slot.bytes = checked_bytes(parameter, model.parameters());
     if (slot.bytes > weights_end_) entry.fail_field("is", "is larger than the file");
     const auto most = static_cast<int64_t>(weights_end_ - slot.bytes);
     slot.offset = static_cast<uint64_t>(entry.integer("offset", 0, most));
@@ -125,15 +125,15 @@ void PackedFile::check_piece(const nn::Parameter& parameter, size_t piece,
        path(), parameter.tensors.front(), place.offset + begin, place.offset + begin + bytes);
 }
 
-uint64_t PackedFile::wide_bytes(const nn::Parameter& parameter) const {
-  return MappedWindow::wide_bytes(slot(parameter).offset, slot(parameter).bytes);
+uint64_t PackedFile::huge_page_bytes(const nn::Parameter& parameter) const {
+  return MappedWindow::huge_page_bytes(slot(parameter).offset, slot(parameter).bytes);
 }
 
-MappedWindow PackedFile::map(const nn::Parameter& parameter, bool wide, ThreadPool& pool) {
+MappedWindow PackedFile::map(const nn::Parameter& parameter, bool huge_pages, ThreadPool& pool) {
   const PackedSlot& place = slot(parameter);
   const auto asked = asked_.extract(parameter.weight.slot);
   const bool cached = asked && ahead_.wait(asked.mapped());
-  MappedWindow window(file_, place.offset, place.bytes, wide);
+  MappedWindow window(file_, place.offset, place.bytes, huge_pages);
   if (cached) window.foresee(false);
   const auto* data = static_cast<const std::byte*>(window.data());
   pool.run(static_cast<int64_t>(place.checksums.size()), [&](int64_t piece, int) {
@@ -194,8 +194,8 @@ void PackedFile::finish() {
   if (file_.changed()) fail(ErrorKind::io, "{}: was written to while it was read", path());
 }
 
-void load_packed(Encoder& encoder, const PackedFile& file, ThreadPool& pool) {
-  nn::Parameters& parameters = encoder.parameters();
+void load_packed(Model& model, const PackedFile& file, ThreadPool& pool) {
+  nn::Parameters& parameters = model.parameters();
   parameters.allocate();
   // Threads that read here and there would fill the cache with small pages, for good.
   file.will_need_all();

@@ -11,8 +11,8 @@
 #include "base/mapped_window.h"
 #include "base/read_ahead.h"
 #include "base/thread_pool.h"
-#include "models/encoder.h"
 #include "models/load.h"
+#include "models/model.h"
 
 /// All of a model's weights in one file, in the very layout that the kernels read: what is streamed
 /// under a memory budget. Behind the weights lies an index (JSON), behind that a trailer:
@@ -24,11 +24,11 @@ namespace hone::models {
 
 inline constexpr const char* kPackedName = "hone_stream.bin";
 
-/// One slot of the encoder. Everything but the checksums is what the encoder says.
+/// One slot of the model. Everything but the checksums is what the encoder says.
 struct PackedSlot {
   uint64_t offset = 0;
   uint64_t bytes = 0;
-  std::vector<uint64_t> checksums;  ///< by piece; none of a table
+  std::vector<uint64_t> checksums;  ///< one for each piece; a table has none
 };
 
 class PackedFile {
@@ -40,24 +40,24 @@ class PackedFile {
   const std::string& path() const { return file_.path(); }
   DType dtype() const { return dtype_; }
   bool has_head() const { return has_head_; }
-  /// Error unless the file has the encoder's slots; an encoder without its head may leave that.
-  void check(const Encoder& encoder);
+  /// Fails unless the file has the encoder's slots; an encoder without its head may leave that.
+  void check(const Model& model);
 
-  /// A matrix, mapped; every piece has its checksum.
-  MappedWindow map(const nn::Parameter& parameter, bool wide, ThreadPool& pool);
-  /// What that may have resident where it is wide.
-  uint64_t wide_bytes(const nn::Parameter& parameter) const;
-  /// A matrix or a vector, laid out as its kind says.
+  /// Maps a matrix; every piece is compared with its checksum.
+  MappedWindow map(const nn::Parameter& parameter, bool huge_pages, ThreadPool& pool);
+  /// Gives the bytes that a mapped matrix may have resident on huge pages.
+  uint64_t huge_page_bytes(const nn::Parameter& parameter) const;
+  /// Reads a matrix or a vector, laid out as its kind says.
   void read(const nn::Parameter& parameter, void* out) const;
-  /// A row into its place in a whole table at `table`.
+  /// Reads a row into its place in a whole table at `table`.
   void read_row(const nn::Parameter& parameter, int64_t row, void* table) const;
-  /// That this matrix is mapped soon.
+  /// Announces that this matrix is mapped soon; returns at once.
   void will_need(const nn::Parameter& parameter);
-  /// That this row is read soon.
+  /// Announces that this row is read soon; returns at once.
   void will_need_row(const nn::Parameter& parameter, int64_t row) const;
-  /// That all is read soon; comes back when it can be.
+  /// Brings all of the file into the page cache, and returns when it is there or on its way.
   void will_need_all() const;
-  /// Behind a pass: error where the file has been written to since it was opened. What was to be
+  /// Ends a pass: fails where the file has been written to since it was opened. What was to be
   /// mapped soon and was not is no longer expected.
   void finish();
 
@@ -70,22 +70,21 @@ class PackedFile {
 
   InputFile file_;
   ReadAhead ahead_{file_};
-  std::map<int32_t, uint64_t> asked_;  ///< numbers of what ahead_ brings, by slot
+  std::map<int32_t, uint64_t> asked_;  ///< by slot: the number of the part that ahead_ brings
   DType dtype_ = DType::f32;
   bool has_head_ = false;
-  Json index_;  ///< until check()
+  Json index_;  ///< dropped by check()
   uint64_t weights_end_ = 0;
   std::vector<PackedSlot> slots_;
 };
 
-/// Bytes that the file holds for a row of a table.
+/// Gives the bytes that the file holds for a row of a table.
 size_t packed_row_bytes(const nn::Parameter& table);
 
 /// Writes an encoder's weights; gives the file's size. One slot at a time is in memory.
-uint64_t write_packed(const std::string& path, const Encoder& encoder,
-                      const WeightSources& sources);
+uint64_t write_packed(const std::string& path, const Model& model, const WeightSources& sources);
 
 /// Fills all of the encoder's parameters.
-void load_packed(Encoder& encoder, const PackedFile& file, ThreadPool& pool);
+void load_packed(Model& model, const PackedFile& file, ThreadPool& pool);
 
 }  // namespace hone::models

@@ -8,7 +8,7 @@
 #include "kernels/cpu/gemm.h"
 #include "models/packed_file.h"
 #include "models/packed_layout.h"
-#include "models/store.h"
+#include "nn/packed_rows.h"
 
 namespace hone::models {
 namespace {
@@ -104,17 +104,19 @@ std::string slot_text(const nn::Parameter& parameter) {
                      parameter.tensors.front());
 }
 
-std::string isa_group() { return chosen_isa() < Isa::avx512 ? "avx2" : "avx512"; }
+std::string isa_group() {
+  if (chosen_isa() < Isa::avx2) return "neon";
+  return chosen_isa() < Isa::avx512 ? "avx2" : "avx512";
+}
 
-uint64_t write_packed(const std::string& path, const Encoder& encoder,
-                      const WeightSources& sources) {
-  const nn::Parameters& parameters = encoder.parameters();
+uint64_t write_packed(const std::string& path, const Model& model, const WeightSources& sources) {
+  const nn::Parameters& parameters = model.parameters();
   PackedOutput out(path);
   std::vector<Json> slots(parameters.list().size());
-  // Vectors are read before all else. Among the matrices, their pages would be in the cache
+  // Vectors are read before all else. Between the matrices, their pages would be in the cache
   // already, and the system fetches with large pages only where none is.
-  for (const auto kind :
-       {nn::ParameterKind::table, nn::ParameterKind::vector, nn::ParameterKind::matrix}) {
+  for (const auto kind : {nn::ParameterKind::table, nn::ParameterKind::vector,
+                          nn::ParameterKind::state, nn::ParameterKind::matrix}) {
     for (size_t i = 0; i < slots.size(); ++i) {
       const nn::Parameter& parameter = parameters.list()[i];
       if (parameter.kind != kind) continue;
@@ -128,10 +130,10 @@ uint64_t write_packed(const std::string& path, const Encoder& encoder,
     }
   }
   const std::string index = Json{
-      {"dtype", dtype_name(encoder.dtype())},
+      {"dtype", dtype_name(model.dtype())},
       {"isa", isa_group()},
       {"panel_rows", kernels::panel_rows(parameters.isa())},
-      {"head", encoder.has_head()},
+      {"head", model.has_head()},
       {"slots",
        std::move(slots)}}.dump();
   PackedTrailer trailer{{}, out.at(), index.size(), checksum_of(index)};

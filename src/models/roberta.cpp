@@ -1,4 +1,4 @@
-#include "models/family.h"
+#include "models/encoder_family.h"
 
 namespace hone::models {
 namespace {
@@ -10,8 +10,8 @@ EncoderConfig read_roberta(const JsonFields& fields) {
   return config;
 }
 
-Family roberta(std::string_view model_type, std::string_view architecture) {
-  Family family = kBert;
+EncoderFamily roberta(std::string_view model_type, std::string_view architecture) {
+  EncoderFamily family = kBert;
   family.model_type = model_type;
   family.prefix = "roberta.";
   family.architecture = architecture;
@@ -25,7 +25,7 @@ Family roberta(std::string_view model_type, std::string_view architecture) {
 
 }  // namespace
 
-const Family kRoberta = roberta("roberta", "Roberta");
-const Family kXlmRoberta = roberta("xlm-roberta", "XLMRoberta");
+const EncoderFamily kRoberta = roberta("roberta", "Roberta");
+const EncoderFamily kXlmRoberta = roberta("xlm-roberta", "XLMRoberta");
 
 }  // namespace hone::models

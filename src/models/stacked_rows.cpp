@@ -10,7 +10,8 @@ namespace hone::models {
 namespace {
 
 void check_finite(const TensorSource& part, const float* values, int64_t count) {
-  // Exponent bits all set is infinity or NaN; one pass without branches, so that it vectorises.
+  // A value is infinity or NaN where all exponent bits are set; one pass has no branches, so that
+  // it vectorises.
   bool bad = false;
   for (int64_t i = 0; i < count; ++i) {
     bad |= (std::bit_cast<uint32_t>(values[i]) & 0x7f800000u) == 0x7f800000u;

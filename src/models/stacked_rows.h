@@ -14,7 +14,7 @@ struct TensorSource {
   const io::Weights* weights;
   const io::TensorInfo* tensor;
   std::shared_ptr<const LoraDelta> delta = {};
-  const io::TensorInfo* scales = nullptr;  ///< of a tensor of bytes, one a row
+  const io::TensorInfo* scales = nullptr;  ///< scales of a tensor of bytes, one a row
 };
 
 /// The tensors of one parameter, seen as one matrix of stacked rows.
@@ -23,7 +23,7 @@ class StackedRows {
   StackedRows(std::vector<TensorSource> parts, int64_t width)
       : parts_(std::move(parts)), width_(width) {}
 
-  /// Rows [first, first + count) as fp32; a value that is not finite is an error.
+  /// Reads rows [first, first + count) as fp32; a value that is not finite is an error.
   void read(int64_t first, int64_t count, float* out) const;
 
  private:

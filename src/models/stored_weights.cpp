@@ -9,10 +9,10 @@ bool StoredWeights::has_head(const Family& family) const {
   return packed ? packed->has_head() : has_head_weights(family, *checkpoint, adapter.get());
 }
 
-DType StoredWeights::dtype(const EncoderConfig& config, std::optional<DType> wanted) const {
+DType StoredWeights::dtype(const ModelConfig& config, std::optional<DType> wanted) const {
   if (!packed) return wanted.value_or(config.quantization.stored ? DType::i8 : DType::f32);
   if (wanted && *wanted != packed->dtype()) {
-    fail(ErrorKind::usage, "{}: holds {}; --dtype asks for {}", packed->path(),
+    fail(ErrorKind::usage, "{}: holds {}; `dtype` asks for {}", packed->path(),
          dtype_name(packed->dtype()), dtype_name(*wanted));
   }
   return packed->dtype();

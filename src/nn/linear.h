@@ -19,12 +19,12 @@ class Linear {
   Linear(Parameters& parameters, const std::vector<std::string>& modules, int64_t out, int64_t in,
          DType dtype, const LoraTargets* lora = nullptr);
 
-  /// `drop` says of which rows and at which site the first adapter drops, the next one at the next;
-  /// how much is the adapters' own.
+  /// Applies the layer. `drop` says of which rows and at which site the first adapter drops, the
+  /// next one at the next; how much is the adapters' own.
   Value operator()(Tape& tape, Value x, const ops::LinearOptions& options = {},
                    const ops::DropoutSite& drop = {}) const;
 
-  /// The same layer for some of its outputs, and without its bias. Of rows that lie one behind the
+  /// Gives the layer for some of its outputs, without its bias. Its rows must lie one behind the
   /// other, as on a GPU.
   Linear outputs(int64_t first, int64_t count) const;
   Linear without_bias() const;

@@ -15,14 +15,14 @@ struct LoraOptions {
   int64_t rank = 8;
   double alpha = 8;
   double dropout = 0;
-  /// PEFT's names: a layer's whole name or the end of it behind a dot ("query"); "all-linear" alone
-  /// is every layer but the head's; none are the family's queries and values.
+  /// The targets have PEFT's names: a layer's whole name or the end of it behind a dot ("query");
+  /// "all-linear" alone is every layer but the head's; none are the family's queries and values.
   std::vector<std::string> targets = {};
 
   float scale() const { return static_cast<float>(alpha / static_cast<double>(rank)); }
 };
 
-/// What a model tells its linear layers while they are built.
+/// Holds what a model tells its linear layers while they are built.
 struct LoraTargets {
   LoraOptions options;
   std::function<bool(const std::string& module)> matches;
@@ -41,7 +41,7 @@ inline bool is_lora(const std::string& tensor) {
   return tensor.ends_with(kLoraA) || tensor.ends_with(kLoraB);
 }
 
-/// Numbers the dropout of adapters, apart from that of the layers. `place`: within a layer.
+/// Numbers the dropout of adapters, apart from that of the layers. `place` is within a layer.
 inline uint64_t lora_site(uint64_t depth, uint64_t place) {
   return (uint64_t{1} << 32) + 8 * depth + place;
 }

@@ -2,10 +2,8 @@
 
 #include <utility>
 
-#include "kernels/cpu/convert.h"
 #include "kernels/cpu/embedding.h"
 #include "kernels/cpu/gemm.h"
-#include "kernels/cpu/gemm_backward.h"
 
 namespace hone::nn {
 
@@ -34,10 +32,16 @@ Weight Parameters::vector(std::vector<std::string> tensors, int64_t width) {
   return add(ParameterKind::vector, std::move(tensors), 1, width, DType::f32);
 }
 
+Weight Parameters::state(std::string tensor, int64_t width, float initial) {
+  const Weight weight = add(ParameterKind::state, {std::move(tensor)}, 1, width, DType::f32);
+  list_.back().initial = initial;
+  return weight;
+}
+
 size_t Parameters::bytes_of(const Parameter& parameter) const {
   const Weight& w = parameter.weight;
   if (parameter.kind == ParameterKind::matrix) {
-    return kernels::packed_bytes(isa_, w.dtype, w.rows, w.width);
+    return kernels::packed_bytes(target_.isa, w.dtype, w.rows, w.width);
   }
   if (w.dtype == DType::i8) return kernels::int8_table_bytes(w.rows, w.width);
   return static_cast<size_t>(w.rows * w.width) * dtype_size(w.dtype);
@@ -51,6 +55,11 @@ int64_t Parameters::offset(const Weight& weight) const {
 int64_t Parameters::elements(const Weight& weight) const {
   const Parameter& parameter = list_[static_cast<size_t>(weight.slot)];
   return static_cast<int64_t>(bytes_of(parameter) / sizeof(float));
+}
+
+const void* Parameters::newest(const Weight& weight) const {
+  const void* changed = device_ ? device_->changed(weight) : nullptr;
+  return changed ? changed : pointers_[static_cast<size_t>(weight.slot)];
 }
 
 size_t Parameters::bytes() const {
@@ -69,7 +78,9 @@ std::vector<size_t> Parameters::layout() const {
       at += aligned(bytes_of(list_[slot]));
     }
   };
-  const auto last = [&](const Parameter& p) { return on_gpu() && p.kind == ParameterKind::vector; };
+  const auto last = [&](const Parameter& p) {
+    return on_gpu() && (p.kind == ParameterKind::vector || p.kind == ParameterKind::state);
+  };
   place([&](const Parameter& parameter) { return !last(parameter); });
   place(last);
   return offsets;
@@ -83,7 +94,7 @@ void Parameters::allocate() {
 
 size_t Parameters::shadow_bytes_of(const Parameter& parameter, DType dtype) const {
   const Weight& w = parameter.weight;
-  return aligned(kernels::packed_bytes(isa_, held_in(dtype), w.rows, w.width));
+  return aligned(kernels::packed_bytes(target_.isa, held_in(dtype), w.rows, w.width));
 }
 
 size_t Parameters::shadow_bytes(DType dtype, const std::vector<bool>& slots) const {
@@ -92,67 +103,6 @@ size_t Parameters::shadow_bytes(DType dtype, const std::vector<bool>& slots) con
     if (slots[slot]) total += shadow_bytes_of(list_[slot], dtype);
   }
   return total;
-}
-
-void Parameters::add_shadows(DType dtype, const std::vector<bool>& slots) {
-  if (dtype == shadow_dtype_ && slots == shadowed_) return;
-  shadow_dtype_ = dtype;
-  shadowed_ = slots;
-  shadows_ = Buffer();  // the old ones go before the new ones come
-  shadows_ = Buffer(shadow_bytes(dtype, slots));
-  shadow_pointers_ = pointers_;
-  auto* at = static_cast<std::byte*>(shadows_.data());
-  for (const Parameter& parameter : list_) {
-    const auto slot = static_cast<size_t>(parameter.weight.slot);
-    if (!shadowed_[slot]) continue;
-    shadow_pointers_[slot] = at;
-    at += shadow_bytes_of(parameter, dtype);
-  }
-  stale_ = true;
-}
-
-WeightArrays Parameters::arrays_for(DType dtype, const std::vector<bool>& slots, bool training) {
-  if (!on_gpu()) {
-    if (dtype == DType::f32) return WeightArrays(pointers_);
-    add_shadows(dtype, slots);
-    return {pointers_, shadow_pointers_};
-  }
-  if (!gpu_ || !gpu_->covers(dtype, slots, training)) {
-    refresh_host();
-    gpu_.reset();  // the old ones go before the new ones come
-    gpu_ = std::make_unique<GpuWeights>(*this, dtype, slots, training);
-    stale_ = true;
-  }
-  return gpu_->arrays();
-}
-
-void Parameters::refresh(ThreadPool& pool) {
-  if (!on_gpu()) return refresh_shadows(pool);
-  if (!stale_ || !gpu_) return;
-  gpu_->upload(*this);
-  stale_ = host_is_old_ = false;
-}
-
-void Parameters::refresh_host() {
-  if (host_is_old_) gpu_->download(arena_.data());
-  host_is_old_ = false;
-}
-
-void Parameters::refresh_shadows(ThreadPool& pool, const std::vector<bool>* changed) {
-  if (!stale_ || shadows_.size() == 0) return;
-  for (const Parameter& parameter : list_) {
-    const Weight& w = parameter.weight;
-    const auto slot = static_cast<size_t>(w.slot);
-    if (!shadowed_[slot] || (changed && !(*changed)[slot])) continue;
-    auto* shadow = const_cast<void*>(shadow_pointers_[slot]);
-    if (shadow_dtype_ == DType::bf16) {
-      kernels::repack_bf16({DType::f32, isa_, w.rows, w.width, pointers_[slot]}, shadow, pool);
-    } else {
-      kernels::round_to_f16(static_cast<const float*>(pointers_[slot]), elements(w),
-                            static_cast<float*>(shadow), pool);
-    }
-  }
-  stale_ = false;
 }
 
 }  // namespace hone::nn

@@ -3,18 +3,13 @@
 #include <optional>
 #include <string>
 
+#include "nn/layer_dropout.h"
 #include "nn/layer_norm.h"
 #include "nn/linear.h"
+#include "nn/packing.h"
 #include "ops/attention.h"
 
 namespace hone::nn {
-
-/// What a layer drops in training.
-struct LayerDropout {
-  float probabilities = 0;
-  float attention_out = 0;
-  float feed_out = 0;
-};
 
 struct TransformerSizes {
   int64_t hidden;
@@ -22,7 +17,7 @@ struct TransformerSizes {
   int64_t intermediate;
   kernels::Activation activation;
   double eps;
-  DType dtype;  ///< of the weights; activations are in the dtype of what a layer is handed
+  DType dtype;  ///< dtype of the weights; activations are in the dtype of what a layer is handed
   LayerDropout dropout = {};
 };
 
@@ -32,28 +27,10 @@ struct TransformerNames {
   std::string feed_in, feed_out, feed_norm;
 };
 
-/// Where a packed batch's sequences lie, and what a training run draws its dropout from.
-struct Packing {
-  Value offsets;       ///< int32, one more than sequences
-  Value places;        ///< int32 [tokens, 1], place of a token within its sequence
-  Value reads;         ///< int32 [reads, 1], the rows that are read of the last layer
-  Value read_offsets;  ///< int32, one more than sequences
-  Value read_places;   ///< int32 [reads, 1]
-  Value random;        ///< int64 [1, 2], seed and step; training alone, as the next two
-  Value samples;       ///< int64 [tokens, 1], number of the token's sample in the data
-  Value read_samples;  ///< int64 [reads, 1]
-
-  /// Dropout of all tokens' rows, or of the read rows.
-  ops::DropoutSite drop(float p, uint64_t site) const { return {p, site, random, samples, places}; }
-  ops::DropoutSite drop_read(float p, uint64_t site) const {
-    return {p, site, random, read_samples, read_places};
-  }
-};
-
-/// How a layer gives its rows.
+/// Says how a layer gives its rows.
 struct LayerOut {
   DType dtype;
-  bool quantized = false;  ///< as bytes too: what follows reads them
+  bool quantized = false;  ///< rows are given as bytes too: what follows reads them
 };
 
 /// An encoder layer with its norms behind the residual sums, as BERT's are.
@@ -67,24 +44,24 @@ class TransformerLayer {
                    const TransformerSizes& sizes, int64_t positions, bool distances_with_keys,
                    const LoraTargets* lora = nullptr);
 
-  /// Its products read rows as bytes.
+  /// Says whether the layer's products read rows as bytes.
   bool reads_bytes() const { return sizes_.dtype == DType::i8 || sizes_.dtype == DType::f8; }
 
-  /// All tokens. `depth` is the layer's place in the encoder, which numbers its dropout; `kv` is
-  /// key_value() where that has been computed before.
+  /// Runs the layer for all tokens. `depth` is the layer's place in the encoder, which numbers its
+  /// dropout; `kv` is key_value() where that has been computed before.
   Value all(Tape& tape, Value x, const Packing& packing, uint64_t depth, const LayerOut& out,
             std::optional<Value> kv = {}) const;
-  /// The read rows alone: [reads, hidden].
+  /// Runs the layer for the read rows alone: [reads, hidden].
   Value read(Tape& tape, Value x, const Packing& packing, uint64_t depth, const LayerOut& out,
              std::optional<Value> kv = {}) const;
-  /// Keys and values of all tokens.
+  /// Computes keys and values of all tokens.
   Value key_value(Tape& tape, Value x, const Packing& packing, uint64_t depth) const;
 
  private:
   struct Sites {
     ops::DropoutSite attention_out;
     ops::DropoutSite feed_out;
-    /// Of the adapters, by layer.
+    /// Adapters drop at these sites, one a linear layer.
     ops::DropoutSite lora_attention_out;
     ops::DropoutSite lora_feed_in;
     ops::DropoutSite lora_feed_out;
@@ -93,7 +70,7 @@ class TransformerLayer {
                const LayerOut& out) const;
 
   TransformerSizes sizes_;
-  std::optional<Linear> qkv_;  ///< on a GPU, where the next two are parts of it
+  std::optional<Linear> qkv_;  ///< on a GPU; the next two are then parts of it
   Linear query_;
   Linear key_value_;
   Linear attention_out_;

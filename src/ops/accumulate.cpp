@@ -2,7 +2,7 @@
 
 #include "kernels/cpu/rows.h"
 #include "ops/by_dtype.h"
-#include "plan/execution.h"
+#include "plan/frame.h"
 
 namespace hone::ops {
 namespace {

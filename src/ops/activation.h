@@ -5,7 +5,7 @@
 
 namespace hone::ops {
 
-/// y = activation(x), elementwise, in x's dtype. Kept until the backward pass: x alone.
+/// Computes y = activation(x), elementwise, in x's dtype. The backward pass keeps x alone.
 Value activate(Tape& tape, Value x, kernels::Activation activation);
 
 }  // namespace hone::ops

@@ -7,7 +7,7 @@
 #include "ops/accumulate.h"
 #include "ops/by_dtype.h"
 #include "ops/gpu.h"
-#include "plan/execution.h"
+#include "plan/frame.h"
 
 namespace hone::ops {
 namespace {
@@ -55,7 +55,8 @@ struct Attention {
   }
 
   std::vector<Value> reads() const {
-    std::vector<Value> values = {in.q, in.kv, in.q_offsets, in.offsets, in.q_places};
+    std::vector<Value> values = {in.q, in.kv, in.q_offsets, in.offsets};
+    if (relative.table.present()) values.push_back(in.q_places);
     in.dropout.add_reads(values);
     return values;
   }
@@ -65,6 +66,7 @@ struct Attention {
                 by_dtype(op.y.dtype, [&]<typename T>(T) { op.run<T>(frame); });
               }};
     if (log_sums) step.writes.push_back(*log_sums);
+    step.weights = {relative.table};
     step.workspace = [op = *this](const Extents& extents, int threads) {
       return kernels::attention_workspace(extents[op.in.offsets.rows], op.head_size(), threads);
     };
@@ -89,18 +91,22 @@ struct Attention {
     args.dk = {dkv_data, dkv.width};
     args.dv = {dkv_data + dq.width, dkv.width};
     args.ddistances = static_cast<Sum*>(frame.gradient(relative.table));
+    uint8_t* touched = args.ddistances ? frame.touched(relative.table) : nullptr;
+    if (touched) std::fill_n(touched, relative.table.rows, uint8_t{1});
     kernels::attention_backward<T>(shape(frame), args, frame.workspace(), frame.pool());
   }
 
-  /// Gradients of q and kv.
-  std::pair<Value, Value> emit_backward(Plan& plan, Value dy) const {
+  /// Emits the gradients of q and kv.
+  std::pair<Value, Value> emit_backward(Tape& tape, Value dy) const {
+    Plan& plan = tape.plan();
     const Value dq = plan.temporary(in.q.dtype, in.q.rows, in.q.width);
     const Value dkv = plan.temporary(in.kv.dtype, in.kv.rows, in.kv.width);
     Step step{"attention_backward", reads(), {dq, dkv}, [=, op = *this](const Frame& frame) {
                 by_dtype(dq.dtype, [&]<typename T>(T) { op.run_backward<T>(frame, dy, dq, dkv); });
               }};
     step.reads.insert(step.reads.end(), {y, dy, *log_sums});
-    step.trains = relative.table.present();
+    step.weights = {relative.table};
+    step.gradients = tape.trained({relative.table});
     step.workspace = [op = *this](const Extents& e, int threads) {
       return kernels::attention_backward_workspace(e[op.in.q.rows], op.head_size(), threads);
     };
@@ -123,7 +129,7 @@ Value attention(Tape& tape, const AttentionInputs& inputs, const RelativePositio
   op.emit(plan);
   if (!backward) return y;
   tape.on_backward(y, [&tape, op] {
-    const auto [dq, dkv] = op.emit_backward(tape.plan(), *tape.gradient(op.y));
+    const auto [dq, dkv] = op.emit_backward(tape, *tape.gradient(op.y));
     if (tape.needs_gradient(op.in.q)) accumulate(tape, op.in.q, dq);
     if (tape.needs_gradient(op.in.kv)) accumulate(tape, op.in.kv, dkv);
   });

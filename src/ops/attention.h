@@ -16,12 +16,14 @@ struct AttentionInputs {
   /// [tokens, 2 * hidden]: keys, then values. On a GPU q and kv may be one value, [tokens, 3 *
   /// hidden]: queries, keys, values.
   Value kv;
-  Value q_offsets;  ///< int32, one more than sequences: which query rows a sequence has
-  Value offsets;    ///< int32, one more than sequences: which key rows a sequence has
+  Axis longest = Axis::one;  ///< no sequence has more rows; read by plans for a GPU alone
+  bool one_query = false;    ///< every sequence has one query; read by plans for a GPU alone
+  Value q_offsets;           ///< int32, one more than sequences: which query rows a sequence has
+  Value offsets;             ///< int32, one more than sequences: which key rows a sequence has
   /// int32 [query rows, 1], the place of a query within its sequence; needed with distances alone.
   Value q_places;
   int64_t heads = 1;
-  DropoutSite dropout = {};  ///< of the probabilities; rows are the queries'
+  DropoutSite dropout = {};  ///< drops probabilities; its rows are the queries
 };
 
 /// Bidirectional attention within each packed sequence, scaled by 1/sqrt(head size):

@@ -14,14 +14,14 @@ struct Attention {
   RelativePositions relative;
   Value y;
   std::optional<Value> log_sums;
-  std::optional<Value> kept;  ///< bits: what dropout kept
+  std::optional<Value> kept;  ///< the bits of what dropout kept
 
-  /// Everything but the offsets.
+  /// Gives the shape without the offsets.
   cuda::AttentionShape shape(const Extents& e) const {
     cuda::AttentionShape shape;
     shape.sequences = e[in.offsets.rows];
-    shape.longest_k = e.longest;
-    shape.longest_q = in.q.rows == Axis::reads ? 1 : e.longest;
+    shape.longest_k = e[in.longest];
+    shape.longest_q = in.one_query ? 1 : e[in.longest];
     shape.q_rows = e[y.rows];
     shape.k_rows = e[in.kv.rows];
     shape.heads = in.heads;
@@ -37,7 +37,7 @@ struct Attention {
     return s;
   }
 
-  /// Where queries, keys and values lie: in two values or in one.
+  /// Says where queries, keys and values lie: in two values or in one.
   template <typename Rows>
   std::array<Rows, 3> rows(const Frame& frame, Value q, Value kv) const {
     const size_t width = static_cast<size_t>(y.width) * dtype_size(y.dtype);
@@ -76,10 +76,11 @@ struct Attention {
               }};
     if (log_sums) step.writes.push_back(*log_sums);
     if (kept) step.writes.push_back(*kept);
+    step.weights = {relative.table};
     plan.add(std::move(step));
   }
 
-  void emit_backward(Plan& plan, Value dy, Value dq, Value dkv) const {
+  void emit_backward(Tape& tape, Value dy, Value dq, Value dkv) const {
     Step step{"attention_backward", reads(), {dq, dkv}, [=, op = *this](const Frame& frame) {
                 const auto [q, k, v] = op.rows<cuda::HeadRows>(frame, op.in.q, op.in.kv);
                 const auto [gq, gk, gv] = op.rows<cuda::HeadGradients>(frame, dq, dkv);
@@ -97,20 +98,19 @@ struct Attention {
                 args.dv = gv;
                 args.relative = op.distances(frame);
                 args.ddistances = static_cast<float*>(frame.gradient(op.relative.table));
-                if (args.ddistances && !frame.gpu().touched.empty()) {
-                  args.touched = frame.gpu().touched[static_cast<size_t>(op.relative.table.slot)];
-                }
+                if (args.ddistances) args.touched = frame.touched(op.relative.table);
                 frame.gpu().check(frame.gpu().api->attention_backward(
                     op.shape(frame), args, frame.workspace(), cuda::AttentionKernel::automatic,
                     frame.gpu().stream));
               }};
     step.reads.insert(step.reads.end(), {y, dy, *log_sums});
     if (kept) step.reads.push_back(*kept);
-    step.trains = relative.table.present();
+    step.weights = {relative.table};
+    step.gradients = tape.trained({relative.table});
     step.workspace = [op = *this](const Extents& e, int) {
       return cuda::kernel_api().attention_backward_workspace(op.shape(e));
     };
-    plan.add(std::move(step));
+    tape.plan().add(std::move(step));
   }
 };
 
@@ -139,7 +139,7 @@ Value attention(Tape& tape, const AttentionInputs& inputs, const RelativePositio
     Plan& steps = tape.plan();
     const Value dq = steps.temporary(op.in.q.dtype, op.in.q.rows, op.in.q.width);
     const Value dkv = fused ? dq : steps.temporary(op.in.kv.dtype, op.in.kv.rows, op.in.kv.width);
-    op.emit_backward(steps, *tape.gradient(op.y), dq, dkv);
+    op.emit_backward(tape, *tape.gradient(op.y), dq, dkv);
     if (tape.needs_gradient(op.in.q)) accumulate(tape, op.in.q, dq);
     if (!fused && tape.needs_gradient(op.in.kv)) accumulate(tape, op.in.kv, dkv);
   });

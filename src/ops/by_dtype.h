@@ -19,14 +19,15 @@ void by_float(DType dtype, const Body& body) {
   }
 }
 
-/// The same, or fp64, in which gradients are checked.
+/// Calls body with a value of the type that `dtype` is held in: fp32, bf16, or fp64, in which
+/// gradients are checked.
 template <typename Body>
 void by_dtype(DType dtype, const Body& body) {
   if (dtype == DType::f64) return body(double{});
   by_float(dtype, body);
 }
 
-/// The dtype of sums, norms and gradients of weights beside activations of `dtype`.
+/// Gives the dtype of sums, norms and gradients of weights beside activations of `dtype`.
 inline DType wide_dtype(DType dtype) { return dtype == DType::f64 ? DType::f64 : DType::f32; }
 
 }  // namespace hone::ops

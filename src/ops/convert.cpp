@@ -2,7 +2,7 @@
 
 #include "kernels/cpu/convert.h"
 #include "ops/accumulate.h"
-#include "plan/execution.h"
+#include "plan/frame.h"
 
 namespace hone::ops {
 namespace {

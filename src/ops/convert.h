@@ -4,8 +4,8 @@
 
 namespace hone::ops {
 
-/// x in another of fp32, bf16 and fp16; x itself where it is in it already. The gradient goes back
-/// in x's dtype.
+/// Converts x to another of fp32, bf16 and fp16; gives x itself where it is in it already. The
+/// gradient goes back in x's dtype.
 Value convert(Tape& tape, Value x, DType dtype);
 
 }  // namespace hone::ops

@@ -3,7 +3,7 @@
 #include "ops/accumulate.h"
 #include "ops/by_dtype.h"
 #include "ops/gpu.h"
-#include "plan/execution.h"
+#include "plan/frame.h"
 
 namespace hone::ops {
 namespace {

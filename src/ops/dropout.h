@@ -21,7 +21,7 @@ struct DropoutSite {
   Value positions;  ///< int32 [rows, 1]: places in the sample
 
   bool active() const { return p > 0; }
-  /// The arrays that a step which drops reads.
+  /// Adds the arrays that a step which drops reads.
   void add_reads(std::vector<Value>& reads) const;
   kernels::Dropout at(const Frame& frame) const;
 };

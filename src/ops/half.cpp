@@ -1,7 +1,7 @@
 #include "ops/half.h"
 
 #include "kernels/cpu/convert.h"
-#include "plan/execution.h"
+#include "plan/frame.h"
 
 namespace hone::ops {
 

@@ -7,7 +7,7 @@
 #include "ops/by_dtype.h"
 #include "ops/gpu.h"
 #include "ops/quantize.h"
-#include "plan/execution.h"
+#include "plan/frame.h"
 
 namespace hone::ops {
 namespace {
@@ -23,7 +23,7 @@ Value infer(Plan& plan, Value x, const NormParameters& norm, const LayerNormOpti
   const Value y = plan.temporary(options.out, x.rows, x.width);
   const Value r = options.residual.value_or(x);
   const bool has_residual = options.residual.has_value();
-  plan.add({"layer_norm", {x, r}, {y}, [=](const Frame& frame) {
+  Step step{"layer_norm", {x, r}, {y}, [=](const Frame& frame) {
               by_float(x.dtype, [&]<typename In>(In) {
                 by_float(r.dtype, [&]<typename Residual>(Residual) {
                   by_float(y.dtype, [&]<typename Out>(Out) {
@@ -35,7 +35,9 @@ Value infer(Plan& plan, Value x, const NormParameters& norm, const LayerNormOpti
                   });
                 });
               });
-            }});
+            }};
+  step.weights = {norm.weight, norm.bias};
+  plan.add(std::move(step));
   return y;
 }
 
@@ -50,15 +52,17 @@ Value infer_quantized(Tape& tape, Value x, const NormParameters& norm,
     fail(ErrorKind::internal, "a quantised norm of {} and {}", dtype_name(x.dtype),
          dtype_name(r.dtype));
   }
-  plan.add({"layer_norm", {x, r}, {y, q}, [=](const Frame& frame) {
+  Step step{"layer_norm", {x, r}, {y, q}, [=](const Frame& frame) {
               by_float(y.dtype, [&]<typename T>(T) {
                 kernels::layer_norm_quantized<T>(
                     frame.data<const float>(x), has_residual ? frame.data<const T>(r) : nullptr,
                     weights_of<float>(frame, norm), frame.rows(x), frame.data<T>(y),
                     {frame.data<uint8_t>(q), y.width}, frame.pool());
               });
-            }});
-  tape.set_quantized(y, q);
+            }};
+  step.weights = {norm.weight, norm.bias};
+  plan.add(std::move(step));
+  tape.annotate<Quantized>(y).bytes = q;
   return y;
 }
 
@@ -76,7 +80,7 @@ void by_train_types(DType in, DType out, const Body& body) {
 
 Value emit_train(Plan& plan, Value x, const NormParameters& norm, const LayerNormOptions& options,
                  const NormalizedRows& kept) {
-  // fp16's xhat is rounded behind the step, and y is to be made of what it is then.
+  // fp16's xhat is rounded behind the step, and y has to be made of the rounded one.
   const bool apart = options.out == DType::f16;
   const Value y = plan.temporary(options.out, x.rows, apart ? 0 : x.width);
   Step step{"layer_norm", {x}, {y, kept.xhat, kept.rstd}, [=](const Frame& frame) {
@@ -95,7 +99,7 @@ Value emit_train(Plan& plan, Value x, const NormParameters& norm, const LayerNor
   step.workspace = [width = x.width](const Extents&, int threads) {
     return kernels::layer_norm_train_workspace(width, threads);
   };
-  step.weight = norm.weight;
+  step.weights = {norm.weight, norm.bias};
   plan.add(std::move(step));
   return apart ? norm_affine(plan, kept.xhat, norm) : y;
 }
@@ -104,12 +108,14 @@ Value emit_train(Plan& plan, Value x, const NormParameters& norm, const LayerNor
 
 Value norm_affine(Plan& plan, Value xhat, const NormParameters& norm) {
   const Value y = plan.temporary(xhat.dtype, xhat.rows, xhat.width);
-  plan.add({"norm_affine", {xhat}, {y}, [=](const Frame& frame) {
+  Step step{"norm_affine", {xhat}, {y}, [=](const Frame& frame) {
               by_dtype(y.dtype, [&]<typename T>(T) {
                 kernels::norm_affine<T, T>(frame.data<const T>(xhat), weights_of<T>(frame, norm),
                                            frame.rows(y), y.width, frame.data<T>(y), frame.pool());
               });
-            }});
+            }};
+  step.weights = {norm.weight, norm.bias};
+  plan.add(std::move(step));
   return y;
 }
 
@@ -141,8 +147,8 @@ NormInputGradients norm_backward(Tape& tape, Value dy, const NormalizedRows& row
   step.workspace = [xhat](const Extents& e, int) {
     return kernels::layer_norm_backward_workspace(e[xhat.rows], xhat.width);
   };
-  step.weight = norm.weight;
-  step.trains = tape.trainable(norm.weight) || tape.trainable(norm.bias);
+  step.weights = {norm.weight};
+  step.gradients = tape.trained({norm.weight, norm.bias});
   plan.add(std::move(step));
   return out;
 }

@@ -15,11 +15,11 @@ struct NormParameters {
 
 struct LayerNormOptions {
   std::optional<Value> residual = {};
-  DropoutSite dropout = {};  ///< of x, before the residual is added; in training alone
-  Weight bias = {};          ///< added to x first, of the product that gave it; on a GPU alone
+  DropoutSite dropout = {};  ///< drops x before the residual is added; in training alone
+  Weight bias = {};          ///< bias of the product that gave x, added to x first; on a GPU alone
   DType out = DType::f32;
-  /// y is also written as bytes, as quantize() gives them: products with int8 weights follow. Where
-  /// x is fp32, and the residual has y's dtype. On a GPU as fp8.
+  /// Where true, y is also written as bytes, as quantize() gives them (on a GPU as fp8), because
+  /// products with int8 weights follow. x is fp32 then, and the residual has y's dtype.
   bool quantized = false;
 };
 
@@ -30,14 +30,15 @@ struct LayerNormOptions {
 Value layer_norm(Tape& tape, Value x, const NormParameters& norm,
                  const LayerNormOptions& options = {});
 
-/// Training's other norms, too, end like this. The normalised rows of what y was made of.
+/// The normalised rows of what y was made of; training's other norms end like this, too.
 struct NormalizedRows {
   Value xhat;  ///< [rows, width] in y's dtype
   Value rstd;  ///< [rows, 1]
 };
 /// Emits y = xhat weight + bias.
 Value norm_affine(Plan& plan, Value xhat, const NormParameters& norm);
-/// Emits the backward pass to s; where `dropout` is active also to x. Adds to the parameters'.
+/// Emits the backward pass to s, and to x where `dropout` is active. Adds (+=) to the parameters'
+/// gradients.
 struct NormInputGradients {
   Value sum;
   Value x;

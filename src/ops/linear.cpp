@@ -10,7 +10,7 @@
 #include "ops/by_dtype.h"
 #include "ops/gpu.h"
 #include "ops/linear_int8.h"
-#include "plan/execution.h"
+#include "plan/frame.h"
 
 namespace hone::ops {
 namespace {
@@ -22,14 +22,14 @@ struct Linear {
   Isa isa;
   kernels::Activation activation;
   Value y;
-  bool adds;       ///< to what y holds
-  int64_t column;  ///< of y where the result starts
+  bool adds;       ///< whether the result is added to what y holds
+  int64_t column;  ///< the column of y where the result starts
 
   kernels::PackedMatrix matrix(const void* data) const {
     return {held_in(weight.dtype), isa, weight.rows, weight.width, data};
   }
 
-  /// The op's columns of y, or of its gradient; null where there are no rows.
+  /// Gives the op's columns of y, or of its gradient; null where there are no rows.
   template <typename T>
   T* columns(const Frame& frame, Value value) const {
     T* start = frame.data<T>(value);
@@ -37,7 +37,7 @@ struct Linear {
     return start + static_cast<size_t>(column) * dtype_size(held_in(value.dtype));
   }
 
-  /// Everything but the pointers, which a shape does not need.
+  /// Gives everything but the pointers, which a shape does not need.
   kernels::GemmArgs shape(int64_t rows, const kernels::PackedMatrix* b) const {
     kernels::GemmArgs args{};
     args.m = rows;
@@ -73,11 +73,11 @@ struct Linear {
       return kernels::gemm_workspace(op.shape(e[op.x.rows], &b), threads);
     };
     step.flops = [op = *this](const Extents& e) { return op.flops(e); };
-    step.weight = weight;
+    step.weights = {weight, bias};
     plan.add(std::move(step));
   }
 
-  void emit_weight_gradient(Plan& plan, Value dy, Value input) const {
+  void emit_weight_gradient(Tape& tape, Value dy, Value input) const {
     const auto args_of = [op = *this, dy, input](int64_t rows) {
       kernels::WeightGradientArgs args{};
       args.m = rows;
@@ -101,11 +101,11 @@ struct Linear {
       return kernels::gemm_weight_gradient_workspace(args_of(e[dy.rows]), threads);
     };
     step.flops = [op = *this](const Extents& e) { return op.flops(e); };
-    step.weight = weight;
-    plan.add(std::move(step));
+    step.gradients = tape.trained({weight, bias});
+    tape.plan().add(std::move(step));
   }
 
-  /// Beside a frozen weight.
+  /// Emits the gradient of the bias beside a frozen weight.
   void emit_bias_gradient(Plan& plan, Value dy) const {
     Step step{"linear_bias_gradient", {dy}, {}, [=, op = *this](const Frame& frame) {
                 by_dtype(dy.dtype, [&]<typename T>(T) {
@@ -118,11 +118,11 @@ struct Linear {
     step.workspace = [dy, width = weight.rows](const Extents& e, int) {
       return kernels::layer_norm_backward_workspace(e[dy.rows], width);
     };
-    step.weight = bias;
+    step.gradients = {bias};
     plan.add(std::move(step));
   }
 
-  /// The gradient of x: what there was and dy weight.
+  /// Emits the gradient of x: what there was, and dy weight.
   Value emit_input_gradient(Plan& plan, Value dy, std::optional<Value> before) const {
     const Value dx = plan.temporary(x.dtype, x.rows, x.width);
     const auto args_of = [dy, dx, before](int64_t rows, const kernels::PackedMatrix* w) {
@@ -152,7 +152,7 @@ struct Linear {
       return kernels::gemm_input_gradient_workspace(args_of(e[dy.rows], &w), threads);
     };
     step.flops = [op = *this](const Extents& e) { return op.flops(e); };
-    step.weight = weight;
+    step.weights = {weight};
     plan.add(std::move(step));
     return dx;
   }
@@ -178,7 +178,7 @@ Value linear(Tape& tape, Value x, Weight master, Weight bias, Isa isa,
   if (!weights && !bias_alone && !tape.needs_gradient(x)) return y;
   tape.on_backward(y, [&tape, op, weights, bias_alone] {
     const Value dy = *tape.gradient(op.y);
-    if (weights) op.emit_weight_gradient(tape.plan(), dy, tape.saved(op.x));
+    if (weights) op.emit_weight_gradient(tape, dy, tape.saved(op.x));
     if (bias_alone) op.emit_bias_gradient(tape.plan(), dy);
     if (tape.needs_gradient(op.x)) {
       tape.set_gradient(op.x, op.emit_input_gradient(tape.plan(), dy, tape.gradient(op.x)));

@@ -12,10 +12,11 @@ struct LinearOptions {
   kernels::Activation activation = kernels::Activation::none;
   DType out = DType::f32;
   /// Where set, the result is added (+=) to this value's columns from `column` on, and that value
-  /// is the one returned: an adapter's share of a product. No activation then; `out` is not read.
+  /// is the one returned: an adapter's share of a product. There is no activation then, and `out`
+  /// is not read.
   std::optional<Value> into = {};
   int64_t column = 0;
-  /// Of fp8 weights: y is there only as bytes, for products with such weights.
+  /// Where true, with fp8 weights, y is there only as bytes, for products with such weights.
   bool bytes_alone = false;
 };
 

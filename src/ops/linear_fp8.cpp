@@ -1,12 +1,13 @@
 #include "base/error.h"
 #include "ops/gpu.h"
+#include "ops/quantize.h"
 
 namespace hone::ops::gpu {
 namespace {
 
 namespace cuda = kernels::cuda;
 
-/// Where `activation`, x before it.
+/// Quantizes activation(x); x is the value before the activation.
 Value quantize(Tape& tape, Value x, kernels::Activation activation) {
   const Value q = fp8_value(tape.plan(), x);
   tape.plan().add({"quantize", {x}, {q}, [=](const Frame& frame) {
@@ -21,7 +22,7 @@ Value quantize(Tape& tape, Value x, kernels::Activation activation) {
                      args.scales = rows.scales;
                      frame.gpu().check(frame.gpu().api->quantize_fp8(args, frame.gpu().stream));
                    }});
-  tape.set_quantized(x, q);
+  tape.annotate<Quantized>(x).bytes = q;
   return q;
 }
 
@@ -43,8 +44,8 @@ Value linear_fp8(Tape& tape, Value x, Weight weight, Weight bias, const LinearOp
     fail(ErrorKind::unsupported, "fp8 weights take no part in training or beside adapters");
   }
   Plan& plan = tape.plan();
-  const std::optional<Value> known = tape.quantized(x);
-  const Value q = known ? *known : quantize(tape, x, kernels::Activation::none);
+  const Quantized* known = tape.annotation<Quantized>(x);
+  const Value q = known ? known->bytes : quantize(tape, x, kernels::Activation::none);
   const Value y = plan.temporary(DType::bf16, x.rows, weight.rows);
   const Weight added = tape.in_dtype(bias, DType::bf16);
   Step step{"linear", {q}, {y}, [=](const Frame& frame) {
@@ -79,7 +80,7 @@ Value linear_fp8(Tape& tape, Value x, Weight weight, Weight bias, const LinearOp
   step.flops = [=](const Extents& e) {
     return 2.0 * static_cast<double>(e[x.rows]) * static_cast<double>(weight.rows * weight.width);
   };
-  step.weight = weight;
+  step.weights = {weight, bias, added};
   step.product = true;
   plan.add(std::move(step));
   if (options.activation == kernels::Activation::none) return y;

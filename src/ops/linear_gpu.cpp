@@ -1,5 +1,6 @@
 #include "base/error.h"
 #include "ops/accumulate.h"
+#include "ops/fusion_gpu.h"
 #include "ops/gpu.h"
 
 namespace hone::ops::gpu {
@@ -43,12 +44,11 @@ struct Linear {
   void add(Plan& plan, Step step, size_t more = 0) const {
     step.workspace = [more](const Extents&, int) { return kProductScratch + more; };
     step.flops = [op = *this](const Extents& e) { return op.flops(e); };
-    step.weight = weight;
     step.product = true;
     plan.add(std::move(step));
   }
 
-  /// Whether the kernel for few rows ran. It reads the weights ahead of the kernels before it.
+  /// Says whether the kernel for few rows ran. It reads the weights ahead of the kernels before it.
   bool run_small(const Frame& frame) const {
     const GpuFrame& gpu = frame.gpu();
     if (!infers || adds || gpu.tuning) return false;
@@ -70,7 +70,7 @@ struct Linear {
     return true;
   }
 
-  /// Whether a kernel of our own ran, with GELU at its end.
+  /// Says whether a kernel of our own ran, with GELU at its end.
   bool run_own(const Frame& frame) const {
     const GpuFrame& gpu = frame.gpu();
     if (adds || gpu.tuning) return false;
@@ -109,11 +109,12 @@ struct Linear {
               }};
     if (adds) step.reads.push_back(y);
     if (activated.id != y.id) step.writes.push_back(y);
+    step.weights = {weight, bias, master_bias};
     add(plan, std::move(step));
   }
 
   void emit_weight_gradient(Tape& tape, Value dy, Value input) const {
-    const bool sets = tape.takes_gradient(weight);
+    const bool sets = tape.sets_gradient(weight);
     Step step{"linear_weight_gradient", {dy, input}, {}, [=, op = *this](const Frame& frame) {
                 ProductShape s = op.shape(ProductKind::weight_gradient, frame.rows(dy), DType::f32);
                 s.add = !sets;
@@ -124,6 +125,7 @@ struct Linear {
                         {op.columns(frame, dy), frame.data<const void>(input), nullptr,
                          frame.gradient(op.weight)});
               }};
+    step.gradients = {weight};
     if (sets) step.sets.push_back(weight);
     add(tape.plan(), std::move(step),
         static_cast<size_t>(weight.rows * weight.width) * sizeof(float));
@@ -132,14 +134,16 @@ struct Linear {
   void emit_bias_gradient(Tape& tape, Value dy) const {
     const Value parts = row_sum_value(tape.plan(), dy.rows, weight.rows);
     auto sums = std::make_shared<cuda::RowSums>();
-    tape.plan().add({"linear_bias_gradient", {dy}, {parts}, [=, op = *this](const Frame& frame) {
-                       const GpuFrame& gpu = frame.gpu();
-                       gpu.check(gpu.api->column_sums(
-                           dy.dtype, op.columns(frame, dy), dy.width, frame.rows(dy),
-                           op.weight.rows, static_cast<float*>(frame.gradient(op.bias)),
-                           frame.data<void>(parts), gpu.stream, sums.get()));
-                     }});
-    tape.add_up(parts, sums);
+    Step step{"linear_bias_gradient", {dy}, {parts}, [=, op = *this](const Frame& frame) {
+                const GpuFrame& gpu = frame.gpu();
+                gpu.check(gpu.api->column_sums(dy.dtype, op.columns(frame, dy), dy.width,
+                                               frame.rows(dy), op.weight.rows,
+                                               static_cast<float*>(frame.gradient(op.bias)),
+                                               frame.data<void>(parts), gpu.stream, sums.get()));
+              }};
+    step.gradients = {bias};
+    tape.plan().add(std::move(step));
+    add_row_sums(tape, parts, sums, {bias});
   }
 
   void emit_input_gradient(Tape& tape, Value dy) const {
@@ -164,30 +168,32 @@ struct Linear {
                   {op.columns(frame, dy), frame.weight(op.weight), nullptr, frame.data<void>(dx)});
         }};
     if (before) step.reads.push_back(*before);
+    step.weights = {weight};
     add(plan, std::move(step));
     tape.set_gradient(x, dx);
   }
 
   void emit_backward(Tape& tape, Value dy, bool bias_too) const {
     const bool trains = tape.trainable(weight);
-    const Tape::Through through = tape.through(x);
+    const FusedBackward fused = fused_backward(tape, x);
     const bool whole = column == 0 && dy.width == weight.rows;
     std::optional<Value> again;
-    if (through && whole && !tape.gradient(x)) again = through(dy, weight, trains);
+    if (fused && whole && !tape.gradient(x)) again = fused(dy, weight, trains);
     if (bias_too && tape.trainable(bias)) emit_bias_gradient(tape, dy);
     if (trains && again) {
       emit_weight_gradient(tape, dy, *again);
     } else if (trains && tape.gradient_is_shared(y)) {  // dy may be added to meanwhile
       emit_weight_gradient(tape, dy, tape.saved(x));
     } else if (trains) {
-      tape.when_there(
-          x, [&tape, dy, op = *this](Value input) { op.emit_weight_gradient(tape, dy, input); });
+      with_saved(tape, x, [&tape, dy, op = *this](Value input) {
+        op.emit_weight_gradient(tape, dy, input);
+      });
     }
     if (tape.needs_gradient(x) && !again) emit_input_gradient(tape, dy);
   }
 };
 
-/// The gradient of what the activation was applied to; adds to the bias'.
+/// Emits the gradient of what the activation was applied to; adds to the bias'.
 Value emit_activation_backward(Tape& tape, Value dy, Value z, kernels::Activation activation,
                                const Weight& bias) {
   Plan& plan = tape.plan();
@@ -199,6 +205,7 @@ Value emit_activation_backward(Tape& tape, Value dy, Value z, kernels::Activatio
   if (sums_bias) {
     parts = row_sum_value(plan, z.rows, z.width);
     step.writes.push_back(*parts);
+    step.gradients = {bias};
   }
   step.run = [=](const Frame& frame) {
     if (!parts) return activation_backward(frame, activation, dy, z, dz);
@@ -206,14 +213,15 @@ Value emit_activation_backward(Tape& tape, Value dy, Value z, kernels::Activatio
                         frame.data<void>(*parts), sums.get());
   };
   plan.add(std::move(step));
-  if (parts) tape.add_up(*parts, sums);
+  if (parts) add_row_sums(tape, *parts, sums, {bias});
   return dz;
 }
 
-/// The same from the gradient dy of the product behind the activation, y = activation(z) weight^T:
-/// in one kernel where it can be. Where `again`, z becomes activation(z).
-Value emit_through(Tape& tape, Value dy, const Weight& weight, bool again, Value z,
-                   kernels::Activation activation, const Weight& bias) {
+/// Emits the gradient of z from the gradient dy of the product behind the activation, which is y =
+/// activation(z) weight^T, in one kernel where that can be; adds to the bias'. Where `again`, z
+/// becomes activation(z).
+Value emit_fused(Tape& tape, Value dy, const Weight& weight, bool again, Value z,
+                 kernels::Activation activation, const Weight& bias) {
   Plan& plan = tape.plan();
   const Value dz = plan.temporary(z.dtype, z.rows, z.width);
   const bool sums_bias = tape.trainable(bias);
@@ -250,52 +258,11 @@ Value emit_through(Tape& tape, Value dy, const Weight& weight, bool again, Value
                                   sums.get(), fused.y);
             }};
   if (again) step.writes.push_back(z);
+  step.weights = {weight};
+  if (sums_bias) step.gradients = {bias};
   behind.add(plan, std::move(step));
-  if (sums_bias) tape.add_up(parts, sums);
+  if (sums_bias) add_row_sums(tape, parts, sums, {bias});
   return dz;
-}
-
-/// Few outputs in fp32: the last layer of a head. Its weights stay in fp32.
-Value head(Tape& tape, Value x, const Weight& weight, const Weight& bias) {
-  Plan& plan = tape.plan();
-  const Value y = plan.temporary(DType::f32, x.rows, weight.rows);
-  const auto forward_args = [=](const Frame& frame) {
-    cuda::HeadForward args;
-    args.dtype = x.dtype;
-    args.rows = frame.rows(x);
-    args.width = weight.width;
-    args.outputs = weight.rows;
-    args.x = frame.data<const void>(x);
-    args.weight = frame.weight<float>(weight);
-    args.bias = frame.weight<float>(bias);
-    args.logits = frame.data<float>(y);
-    return args;
-  };
-  Step step{"head", {x}, {y}, [=](const Frame& frame) {
-              frame.gpu().check(frame.gpu().api->head(forward_args(frame), frame.gpu().stream));
-            }};
-  step.weight = weight;
-  plan.add(std::move(step));
-  if (!tape.trainable(weight) && !tape.trainable(bias) && !tape.needs_gradient(x)) return y;
-  tape.on_backward(y, [&tape, x, y, weight, bias, forward_args] {
-    const Value dy = *tape.gradient(y);
-    const bool wants_dx = tape.needs_gradient(x);
-    const Value dx = tape.plan().temporary(x.dtype, x.rows, x.width);
-    Step back{"head_backward", {dy, x}, {dx}, [=](const Frame& frame) {
-                cuda::HeadBackward args;
-                args.dlogits = frame.data<const float>(dy);
-                args.dx = wants_dx ? frame.data<void>(dx) : nullptr;
-                args.dweight = static_cast<float*>(frame.gradient(weight));
-                args.dbias = static_cast<float*>(frame.gradient(bias));
-                frame.gpu().check(
-                    frame.gpu().api->head_backward(forward_args(frame), args, frame.gpu().stream));
-              }};
-    back.weight = weight;
-    back.trains = true;
-    tape.plan().add(std::move(back));
-    if (wants_dx) accumulate(tape, x, dx);
-  });
-  return y;
 }
 
 }  // namespace
@@ -328,13 +295,12 @@ Value linear(Tape& tape, Value x, Weight master, Weight bias, const LinearOption
     tape.set_gradient(op.y, emit_activation_backward(tape, *tape.gradient(op.activated), op.y,
                                                      op.activation, op.bias));
   });
-  tape.set_through(y,
-                   [&tape, op](Value dy, const Weight& behind, bool again) -> std::optional<Value> {
-                     if (dy.dtype != op.y.dtype) return {};
-                     tape.set_gradient(
-                         op.y, emit_through(tape, dy, behind, again, op.y, op.activation, op.bias));
-                     return op.y;
-                   });
+  set_fused_backward(
+      tape, y, [&tape, op](Value dy, const Weight& behind, bool again) -> std::optional<Value> {
+        if (dy.dtype != op.y.dtype) return {};
+        tape.set_gradient(op.y, emit_fused(tape, dy, behind, again, op.y, op.activation, op.bias));
+        return op.y;
+      });
   return y;
 }
 

@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "kernels/cpu/gemm.h"
 #include "ops/quantize.h"
-#include "plan/execution.h"
+#include "plan/frame.h"
 
 namespace hone::ops {
 namespace {
@@ -64,7 +64,7 @@ Value linear_int8(Tape& tape, Value x, Weight weight, Weight bias, Isa isa,
     return 2.0 * static_cast<double>(e[op.q.rows]) *
            static_cast<double>(op.weight.rows * op.weight.width);
   };
-  step.weight = weight;
+  step.weights = {weight, bias};
   tape.plan().add(std::move(step));
   return y;
 }

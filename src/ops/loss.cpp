@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "kernels/cpu/loss.h"
-#include "plan/execution.h"
+#include "plan/frame.h"
 
 namespace hone::ops {
 namespace {
@@ -11,7 +11,7 @@ struct Loss {
   LossInputs in;
   LossOptions options;
   Value total;
-  std::optional<Value> weights;  ///< of classes or positives
+  std::optional<Value> weights;  ///< weights of classes or positives
   std::optional<Value> dlogits;
 
   void run_gpu(const Frame& frame) const {

@@ -8,9 +8,12 @@ enum class LossKind { cross_entropy, squared_error, binary_cross_entropy };
 
 struct LossOptions {
   LossKind kind = LossKind::cross_entropy;
-  double weight = 1;  ///< of this loss among several
+  double weight = 1;  ///< weight of this loss among several
   float label_smoothing = 0;
-  std::vector<float> class_weights = {};     ///< cross-entropy; empty: all 1
+  std::vector<float> class_weights = {};  ///< cross-entropy; empty: all 1
+  /// Where true, the sum of cross-entropies is divided by the samples' class weights, as torch's
+  /// cross_entropy does it; otherwise by the samples, as binary_cross_entropy_with_logits does.
+  bool weights_divide = true;
   std::vector<float> positive_weights = {};  ///< binary cross-entropy; empty: all 1
 };
 
@@ -23,7 +26,7 @@ struct LossInputs {
   Value scale;
 };
 
-/// The batch's share of the mean loss, fp64 [1, 1]; sets (=) the gradient of the logits.
+/// Gives the batch's share of the mean loss, fp64 [1, 1]; sets (=) the gradient of the logits.
 Value loss(Tape& tape, const LossInputs& inputs, const LossOptions& options);
 
 }  // namespace hone::ops

@@ -7,7 +7,7 @@
 #include "kernels/cpu/rows.h"
 #include "ops/accumulate.h"
 #include "ops/by_dtype.h"
-#include "plan/execution.h"
+#include "plan/frame.h"
 
 namespace hone::ops {
 namespace {
@@ -28,7 +28,7 @@ Value emit_gather(Plan& plan, Value x, Value indices) {
   return y;
 }
 
-/// Zeros, but dy at the indices.
+/// Emits zeros, but dy at the indices.
 Value emit_scatter(Plan& plan, Value dy, Value x, Value indices) {
   const Value dx = plan.temporary(dy.dtype, x.rows, x.width);
   plan.add({"scatter", {dy, indices}, {dx}, [=, gpu = plan.gpu()](const Frame& frame) {
@@ -52,7 +52,7 @@ Value emit_scatter(Plan& plan, Value dy, Value x, Value indices) {
 Value pool(Tape& tape, Value x, Value offsets, Pooling pooling) {
   static constexpr std::array kKernel = {kernels::Pooling::first, kernels::Pooling::mean,
                                          kernels::Pooling::max};
-  const Value y = tape.plan().temporary(DType::f32, Axis::sequences, x.width);
+  const Value y = tape.plan().temporary(DType::f32, offsets.rows, x.width);
   tape.plan().add({"pooling", {x, offsets}, {y}, [=, gpu = tape.gpu()](const Frame& frame) {
                      if (gpu) {
                        return frame.gpu().check(frame.gpu().api->pool_sequences(

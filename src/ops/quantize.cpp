@@ -1,12 +1,12 @@
 #include "ops/quantize.h"
 
 #include "ops/by_dtype.h"
-#include "plan/execution.h"
+#include "plan/frame.h"
 
 namespace hone::ops {
 
 Value quantize(Tape& tape, Value x) {
-  if (const std::optional<Value> known = tape.quantized(x)) return *known;
+  if (const Quantized* known = tape.annotation<Quantized>(x)) return known->bytes;
   const Value q = quantized_value(tape.plan(), x);
   tape.plan().add({"quantize", {x}, {q}, [=](const Frame& frame) {
                      by_float(x.dtype, [&]<typename T>(T) {
@@ -14,7 +14,7 @@ Value quantize(Tape& tape, Value x) {
                                                  {frame.data<uint8_t>(q), x.width}, frame.pool());
                      });
                    }});
-  tape.set_quantized(x, q);
+  tape.annotate<Quantized>(x).bytes = q;
   return q;
 }
 

@@ -4,7 +4,8 @@
 
 namespace hone::ops {
 
-/// y = factor * x; x itself where the factor is 1. Computed again for the backward pass.
+/// Computes y = factor * x; gives x itself where the factor is 1. y is computed again for the
+/// backward pass.
 Value scale(Tape& tape, Value x, float factor);
 
 }  // namespace hone::ops

@@ -4,9 +4,9 @@
 
 namespace hone::optim {
 
-/// What the gradients of fp16 are multiplied by so that small ones do not vanish: as torch's
-/// GradScaler, halved after a step that was skipped because a gradient was not finite, doubled
-/// after so many good ones in a row. A value of two numbers: checkpoints keep both.
+/// The factor of the gradients of fp16, so that small ones do not vanish. It works as torch's
+/// GradScaler: it is halved after a step that was skipped because a gradient was not finite,
+/// doubled after so many good ones in a row. A value of two numbers: checkpoints keep both.
 class LossScaler {
  public:
   static constexpr double kFirst = 65536;
@@ -16,10 +16,10 @@ class LossScaler {
       : scale_(scale), good_steps_(good_steps) {}
 
   double scale() const { return scale_; }
-  /// Since the scale last changed.
+  /// Counts the good steps since the scale last changed.
   int64_t good_steps() const { return good_steps_; }
 
-  /// After each step of the optimiser.
+  /// Takes note of a step of the optimiser; called after each.
   void update(bool skipped) {
     if (skipped) {
       scale_ *= 0.5;

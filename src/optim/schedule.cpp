@@ -12,8 +12,7 @@ ScheduleKind parse_schedule(std::string_view name) {
   if (name == "linear") return ScheduleKind::linear;
   if (name == "cosine") return ScheduleKind::cosine;
   if (name == "constant" || name == "constant_with_warmup") return ScheduleKind::constant;
-  fail(ErrorKind::usage, "--lr_scheduler_type: expected linear, cosine or constant, got {}",
-       quote(name));
+  fail(ErrorKind::usage, "schedule: expected linear, cosine or constant, got {}", quote(name));
 }
 
 double Schedule::factor(int64_t step) const {

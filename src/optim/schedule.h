@@ -7,8 +7,8 @@ namespace hone::optim {
 
 enum class ScheduleKind { linear, cosine, constant };
 
-/// Trainer's names: "linear", "cosine", "constant" (also "constant_with_warmup"); anything else is
-/// a usage error.
+/// Reads Trainer's names: "linear", "cosine", "constant" (also "constant_with_warmup"); anything
+/// else is a usage error.
 ScheduleKind parse_schedule(std::string_view name);
 
 /// The learning rate's course, as transformers' schedulers define it: up over `warmup` steps, then
@@ -18,7 +18,7 @@ struct Schedule {
   int64_t warmup = 0;
   int64_t total = 0;
 
-  /// Of the base rate, for the step with this number (from 0).
+  /// Gives the factor of the base rate for the step with this number (from 0).
   double factor(int64_t step) const;
 };
 

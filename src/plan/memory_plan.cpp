@@ -20,7 +20,7 @@ struct Taken {
   bool meets(const Lifetime& block) const { return first <= block.last && block.first <= last; }
 };
 
-/// What the owner of lent memory takes; the highest end first.
+/// Lists what the owner of lent memory takes, the highest end first.
 std::vector<Taken> owned(const LentMemory& lent) {
   constexpr auto kStart = std::numeric_limits<int32_t>::min();
   constexpr auto kEnd = std::numeric_limits<int32_t>::max();
@@ -39,8 +39,9 @@ std::vector<Taken> owned(const LentMemory& lent) {
   return taken;
 }
 
-/// `taken` by falling end. Regions are lent the longer the lower they lie, where gradients come in
-/// the reverse order of their weights: the highest place leaves the others to blocks that live on.
+/// Finds the highest free place; `taken` is sorted by falling end. Regions are lent the longer the
+/// lower they lie, where gradients come in the reverse order of their weights: the highest place
+/// leaves the others to blocks that live on.
 std::optional<size_t> highest_free(const std::vector<Taken>& taken, size_t top,
                                    const Lifetime& block) {
   for (const Taken& other : taken) {
@@ -55,7 +56,7 @@ std::optional<size_t> highest_free(const std::vector<Taken>& taken, size_t top,
   return (top - block.bytes) / kAlignment * kAlignment;
 }
 
-/// `taken` by rising begin.
+/// Finds the lowest free place; `taken` is sorted by rising begin.
 size_t lowest_free(const std::vector<Taken>& taken, const Lifetime& block) {
   size_t at = 0;
   for (const Taken& other : taken) {

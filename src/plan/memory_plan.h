@@ -21,14 +21,15 @@ struct LentMemory {
     size_t bytes;
     int32_t until;
   };
-  size_t bytes = 0;  ///< in all, with what is not lent
+  size_t bytes = 0;  ///< all bytes, with what is not lent
   std::vector<Region> regions = {};
 };
 
 /// Places of blocks such that blocks alive at one time never overlap.
 struct MemoryPlan {
-  std::vector<size_t> offsets;  ///< below `lent`: in the lent memory; others less `lent`: the arena
-  size_t bytes = 0;             ///< of the arena
+  std::vector<size_t> offsets;  ///< a place below `lent` is in the lent memory; others, less
+                                ///< `lent`, are in the arena
+  size_t bytes = 0;             ///< bytes of the arena
   size_t lent = 0;
 
   template <typename Byte>
@@ -38,9 +39,9 @@ struct MemoryPlan {
   }
 };
 
-/// Offsets are multiples of 64, and no block lies in both memories. Largest first, each at the
-/// lowest free offset of the arena; but where memory is lent at the highest one there, if any, and
-/// those that end first before others of their size.
+/// Places blocks at multiples of 64, none of them in both memories. The largest is placed first,
+/// each at the lowest free offset of the arena, or at the highest of lent memory where there is
+/// one; of equal sizes, those that end first come first.
 MemoryPlan plan_memory(const std::vector<Lifetime>& blocks, const LentMemory& lent = {});
 
 }  // namespace hone

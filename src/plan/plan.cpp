@@ -41,7 +41,7 @@ Value Plan::temporary(std::function<size_t(const Extents&)> bytes) {
 size_t Plan::bytes_of(const Entry& entry, const Extents& extents) const {
   if (entry.bytes) return entry.bytes(extents);
   const Value& value = entry.value;
-  const DType held = gpu_ ? value.dtype : held_in(value.dtype);
+  const DType held = gpu() ? value.dtype : held_in(value.dtype);
   return static_cast<size_t>(extents[value.rows] * value.width) * dtype_size(held);
 }
 
@@ -68,6 +68,8 @@ void Plan::touch(const Step& step, int32_t index) {
 
 void Plan::add(Step step) {
   step.scope = scope_;
+  std::erase_if(step.weights, [](const Weight& weight) { return !weight.present(); });
+  std::erase_if(step.tables, [](const TableRows& rows) { return !rows.table.present(); });
   touch(step, static_cast<int32_t>(steps_.size()));
   steps_.push_back(std::move(step));
 }
@@ -90,7 +92,7 @@ size_t Plan::prune(size_t count) {
     const bool wanted = std::any_of(step->writes.begin(), step->writes.end(), [&](Value value) {
       return read[static_cast<size_t>(value.id)];
     });
-    if (!wanted && !step->trains && !step->writes.empty()) continue;
+    if (!wanted && !step->trains() && !step->writes.empty()) continue;
     for (const Value& value : step->reads) {
       read[static_cast<size_t>(original(value).value.id)] = true;
     }
@@ -109,6 +111,52 @@ double Plan::flops(const Extents& extents) const {
     if (step.flops) total += step.flops(extents);
   }
   return total;
+}
+
+double Plan::bytes_moved(const Step& step, const Extents& extents) const {
+  double bytes = 0;
+  for (const auto* values : {&step.reads, &step.writes}) {
+    for (const Value& value : *values) {
+      const Entry& entry = entries_[static_cast<size_t>(value.id)];
+      bytes += static_cast<double>(bytes_of(entry, extents));
+    }
+  }
+  const auto whole = [](const Weight& weight, DType dtype) {
+    return static_cast<double>(weight.rows * weight.width) * static_cast<double>(dtype_size(dtype));
+  };
+  const auto rows = [&](const TableRows& some, DType dtype) {
+    return static_cast<double>(extents[some.indices.rows] * some.table.width) *
+           static_cast<double>(dtype_size(dtype));
+  };
+  const auto same = [](const Weight& a, const Weight& b) {
+    return a.slot == b.slot && a.offset == b.offset;
+  };
+  for (const Weight& weight : step.weights) bytes += whole(weight, weight.dtype);
+  for (const TableRows& some : step.tables) bytes += rows(some, some.table.dtype);
+  for (const Weight& weight : step.state) bytes += 2 * whole(weight, DType::f32);
+  for (const Weight& weight : step.gradients) {
+    const bool sets = std::any_of(step.sets.begin(), step.sets.end(),
+                                  [&](const Weight& other) { return same(weight, other); });
+    const auto touched =
+        std::find_if(step.touches.begin(), step.touches.end(),
+                     [&](const TableRows& some) { return same(some.table, weight); });
+    const double once =
+        touched == step.touches.end() ? whole(weight, DType::f32) : rows(*touched, DType::f32);
+    bytes += sets ? once : 2 * once;
+  }
+  return bytes;
+}
+
+std::vector<size_t> Plan::gradients_final_after() const {
+  std::vector<size_t> after;
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    for (const Weight& weight : steps_[i].gradients) {
+      const auto slot = static_cast<size_t>(weight.slot);
+      if (slot >= after.size()) after.resize(slot + 1);
+      after[slot] = i + 1;
+    }
+  }
+  return after;
 }
 
 }  // namespace hone

@@ -9,9 +9,9 @@ namespace hone {
 
 enum class DType : uint8_t { f64, f32, f16, bf16, i64, i32, i16, i8, u8, boolean, f8 };
 
-/// f8 is e4m3: 4 bits of exponent, 3 of mantissa, up to 448.
+/// Gives bytes an element. f8 is e4m3: 4 bits of exponent, 3 of mantissa, up to 448.
 size_t dtype_size(DType dtype);
-/// The field's short name: "fp32", "bf16", ...
+/// Gives the field's short name: "fp32", "bf16", ...
 std::string_view dtype_name(DType dtype);
 bool is_floating(DType dtype);
 
@@ -31,10 +31,10 @@ inline bf16 to_bf16(float value) {
   return {static_cast<uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16)};
 }
 
-/// IEEE half precision, by bits.
+/// Converts from IEEE half precision, given by its bits.
 float half_to_float(uint16_t half);
 uint16_t float_to_half(float value);
-/// e4m3, by bits.
+/// Converts from e4m3, given by its bits.
 float fp8_to_float(uint8_t bits);
 
 template <typename T>

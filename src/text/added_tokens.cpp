@@ -143,6 +143,11 @@ std::string_view AddedTokens::token_of(int32_t id) const {
   return it == tokens_.end() ? std::string_view() : std::string_view(it->second.content);
 }
 
+bool AddedTokens::is_special(int32_t id) const {
+  const auto it = tokens_.find(id);
+  return it != tokens_.end() && it->second.special;
+}
+
 int32_t AddedTokens::id_end() const {
   int32_t end = 0;
   for (const auto& [id, token] : tokens_) end = std::max(end, id + 1);

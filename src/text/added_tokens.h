@@ -32,21 +32,23 @@ class AddedTokens {
     uint32_t end;
   };
 
-  /// Ids are the model's, or follow on from its last; `normalizer` may be null.
+  /// The ids are the model's, or follow on from its last one; `normalizer` may be null.
   AddedTokens(const std::vector<AddedToken>& tokens, const Model& model,
               const Normalizer* normalizer, const std::string& file);
 
   bool has_raw() const { return !raw_.patterns.empty(); }
   bool has_normalized() const { return !normalized_.patterns.empty(); }
-  /// Replaces `out` with matches and what lies between, which cover `text`.
+  /// Replaces `out` with the matches and the stretches between them, which cover `text`.
   void find_raw(std::string_view text, std::vector<Match>& out) const { find(raw_, text, out); }
   void find_normalized(std::string_view text, std::vector<Match>& out) const {
     find(normalized_, text, out);
   }
   int32_t id_of(std::string_view content) const;
-  /// Empty where no added token has this id.
+  /// Gives the added token of an id, empty where there is none.
   std::string_view token_of(int32_t id) const;
-  /// One more than the highest id, 0 where there are none.
+  /// Says whether an id is of an added token that is special.
+  bool is_special(int32_t id) const;
+  /// Gives one more than the highest id, 0 where there are no added tokens.
   int32_t id_end() const;
 
  private:

@@ -32,12 +32,13 @@ class AlignedText {
   bool is_ascii() const { return ascii_; }
   /// Byte of the input where this text begins.
   uint32_t origin() const { return origin_; }
-  /// The characters of the input that byte `at` stands for.
+  /// Gives the characters of the input that byte `at` stands for.
   Span source(size_t at) const;
-  /// Those of a range of bytes; an empty range gives an empty span at its place.
+  /// Gives the characters of the input that bytes [begin, end) stand for; an empty range gives an
+  /// empty span at its place.
   Span source(size_t begin, size_t end) const;
 
-  /// Changes bytes in place where a character becomes another of the same length.
+  /// The caller may change bytes in place where a character becomes another of the same length.
   char* mutable_bytes() { return text_.data(); }
 
  private:
@@ -57,25 +58,25 @@ class Rewriter {
 
   /// Copies the next `bytes` bytes (whole characters).
   void keep(size_t bytes);
-  /// `code` stands in place of the next character.
+  /// Puts `code` in place of the next character.
   void put(char32_t code);
-  /// `code` is added; it stands for what the character before the current place stands for.
+  /// Adds `code`, which stands for what the character before the current place stands for.
   void insert(char32_t code);
-  /// `code` stands for the next character, which is not passed.
+  /// Adds `code`, which stands for the next character; that one is not passed.
   void put_ahead(char32_t code) { append(code, from_.source(at_)); }
-  /// The next character is left out.
+  /// Leaves the next character out.
   void drop();
-  /// The next `bytes` bytes are left out.
+  /// Leaves the next `bytes` bytes out.
   void skip(size_t bytes) { at_ += bytes; }
-  /// One step as `tokenizers` counts them: inserts where `change` is 1; otherwise puts, and drops
-  /// -change characters after it.
+  /// Takes one step as `tokenizers` counts them: inserts where `change` is 1; otherwise puts, and
+  /// drops -change characters after it.
   void step(char32_t code, int change);
-  /// The next `bytes` bytes become `replacement`: its k-th character stands for the k-th of the
+  /// Makes the next `bytes` bytes `replacement`: its k-th character stands for the k-th of the
   /// source, surplus ones are inserted, surplus characters of the source dropped.
   void replace(size_t bytes, std::string_view replacement);
-  /// Bytes written so far.
+  /// Gives the number of bytes written so far.
   size_t written() const { return to_.text_.size(); }
-  /// Byte of the source up to which it is done.
+  /// Gives the byte of the source up to which it is done.
   size_t at() const { return at_; }
   bool at_end() const { return at_ == from_.text_.size(); }
   char32_t next() const { return decode_utf8(from_.text_, at_).code; }

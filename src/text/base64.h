@@ -5,7 +5,8 @@
 
 namespace hone::text {
 
-/// Standard alphabet with padding; anything else is an error that names `file` and `field`.
+/// Decodes the standard alphabet with padding; anything else is an error that names `file` and
+/// `field`.
 std::string decode_base64(std::string_view text, const std::string& file, const std::string& field);
 
 }  // namespace hone::text

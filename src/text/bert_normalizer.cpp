@@ -19,7 +19,7 @@ void surround_chinese(AlignedText& text, AlignedText& spare) {
   std::swap(text, spare);
 }
 
-/// Whether marks that stay would be put in another order, which moves their alignment.
+/// Says whether marks that stay would be put in another order, which moves their alignment.
 bool may_reorder(std::string_view text) {
   const Unicode& unicode = Unicode::tables();
   for (size_t at = 0; at < text.size();) {

@@ -17,10 +17,10 @@ namespace hone::text {
 /// in it goes the general way; no step of BERT's looks across such a space.
 class BertScanner {
  public:
-  /// Both must outlive this. `normalizer` may be null.
+  /// The normalizer, which may be null, and the model must outlive this.
   BertScanner(const BertNormalizer* normalizer, const WordPiece& model);
 
-  /// `general` is called for chunks that this cannot do, as ranges of `text`.
+  /// A General is called for the chunks that this class cannot do, as ranges of `text`.
   using General = FunctionRef<void(size_t begin, size_t end)>;
 
   /// Appends the tokens of `text`, which lies at byte `origin` of the input. `pieces` is working

@@ -21,8 +21,8 @@ struct BpeOptions {
   bool ignore_merges = false;  ///< a whole pre-token that is in the vocabulary is one token
 };
 
-/// Byte-pair encoding as Hugging Face `tokenizers` does it: the pair of lowest rank first, of
-/// equal ranks the leftmost.
+/// Byte-pair encoding as Hugging Face `tokenizers` does it: the pair of lowest rank is merged
+/// first, and the leftmost of equal ranks.
 class Bpe : public Model {
  public:
   /// `vocab` is token and id in any order, a token at most once. Merges are in order of rank; one
@@ -41,12 +41,12 @@ class Bpe : public Model {
   std::string_view token_of(int32_t id) const override { return vocab_.token_of(id); }
   size_t size() const override { return vocab_.size(); }
 
-  /// Whether the vocabulary has all 256 characters of the ByteLevel alphabet and no option stands
-  /// in the way, so that tokenize_bytes() may be used.
+  /// Says whether the vocabulary has all 256 characters of the ByteLevel alphabet and no option
+  /// stands in the way, so that tokenize_bytes() may be used.
   bool is_byte_level() const { return byte_level_; }
-  /// What tokenize() gives for the ByteLevel form of `raw`, without making that form: `raw` is a
-  /// pre-token before ByteLevel's byte-to-character table, and pieces cover bytes of `raw`. Only
-  /// where is_byte_level().
+  /// Gives what tokenize() gives for the ByteLevel form of `raw`, without making that form: `raw`
+  /// is a pre-token before ByteLevel's byte-to-character table, and pieces cover bytes of `raw`.
+  /// May be called only where is_byte_level().
   void tokenize_bytes(std::string_view raw, Scratch& scratch, std::vector<Piece>& out) const;
 
  private:
@@ -59,8 +59,8 @@ class Bpe : public Model {
   BpeMerges merges_;
   BpeOptions options_;
   int32_t unk_id_ = -1;
-  std::array<int32_t, 256> fallback_ids_;  ///< of <0x00> to <0xFF>, -1 where there is none
-  std::array<int32_t, 256> byte_ids_;      ///< of the ByteLevel alphabet
+  std::array<int32_t, 256> fallback_ids_;  ///< ids of <0x00> to <0xFF>, -1 where there is none
+  std::array<int32_t, 256> byte_ids_;      ///< ids of the ByteLevel alphabet's characters
   bool byte_level_ = false;
   std::string file_;
 };

@@ -59,7 +59,7 @@ void BpeMerges::insert(uint64_t key, Merge merge, const std::string& file) {
     }
     at = (at + 1) & mask_;
   }
-  // Of a pair that comes twice the later rank holds, as in `tokenizers`.
+  // The later rank of a pair that comes twice holds, as in `tokenizers`.
   slots_[at] = {key, merge};
 }
 

@@ -9,7 +9,7 @@
 
 namespace hone::text {
 
-/// Pair of ids to rank and merged id: one open-addressed table.
+/// Maps a pair of ids to rank and merged id, in one open-addressed table.
 class BpeMerges {
  public:
   struct Merge {
@@ -21,7 +21,7 @@ class BpeMerges {
   BpeMerges(const std::vector<std::pair<std::string, std::string>>& merges, const VocabTable& vocab,
             const std::string& continuing_subword_prefix, const std::string& file);
 
-  /// rank is no_merge where the pair does not merge.
+  /// Gives how a pair merges; rank is no_merge where it does not.
   Merge find(int32_t left, int32_t right) const {
     const uint64_t key = key_of(left, right);
     for (size_t at = hash(key);; at = (at + 1) & mask_) {
@@ -29,8 +29,8 @@ class BpeMerges {
       if (slot.key == key || slot.merge.rank == no_merge) return slot.merge;
     }
   }
-  /// Whether every merge makes a longer token and every id is one token's, so that a pair of ids
-  /// that has merged does not come back in its place.
+  /// Says whether every merge makes a longer token and every id is one token's, so that a pair of
+  /// ids that has merged does not come back in its place.
   bool always_grow() const { return always_grow_; }
 
  private:

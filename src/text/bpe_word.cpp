@@ -21,7 +21,7 @@ void BpeWord::merge(const BpeMerges& merges) {
   }
 }
 
-/// Quadratic, but for the length of usual words faster than a heap.
+/// This is quadratic, but faster than a heap for the length of usual words.
 void BpeWord::merge_short(const BpeMerges& merges) {
   BpeMerges::Merge pairs[short_symbols];
   size_t last = symbols_.size() - 1;  // index of the last symbol = number of pairs
@@ -70,8 +70,8 @@ void BpeWord::merge_long(const BpeMerges& merges) {
   std::erase_if(symbols_, [](const Symbol& symbol) { return symbol.length == 0; });
 }
 
-/// Carries out a candidate unless its symbols have changed since. As in `tokenizers`, what counts
-/// as the same is the merged id, not the pair.
+/// Carries out a candidate unless its symbols have changed since. What counts as unchanged is the
+/// merged id, not the pair, as in `tokenizers`.
 void BpeWord::join(const BpeMerges& merges, const Candidate& candidate) {
   const auto position = static_cast<size_t>(candidate.position);
   Symbol& left = symbols_[position];

@@ -8,14 +8,15 @@
 
 namespace hone::text {
 
-/// The symbols of one word while they merge. Kept by a thread from word to word, so that a word
+/// The symbols of one word while they merge. A thread keeps one from word to word, so that a word
 /// needs no allocation.
 class BpeWord {
  public:
   void clear() { symbols_.clear(); }
   void add(int32_t id, uint32_t length) { symbols_.push_back({id, length}); }
 
-  /// Merges until no neighbours merge: the lowest rank first, of equal ranks the leftmost.
+  /// Merges until no neighbours merge: the lowest rank first, the leftmost of equal ranks before
+  /// others.
   void merge(const BpeMerges& merges);
 
   /// Appends what is left, at running offsets.

@@ -10,7 +10,7 @@ namespace {
 
 struct Alphabet {
   std::array<char32_t, 256> codes;
-  std::array<uint8_t, 512> bytes{};  ///< of a code below 512, where known
+  std::array<uint8_t, 512> bytes{};  ///< the byte that a code below 512 stands for, where known
   std::array<bool, 512> known{};
   std::array<std::string, 256> utf8;
 
@@ -75,8 +75,8 @@ size_t contraction(std::string_view text, size_t at) {
   return 0;
 }
 
-/// End of the word that starts with the whitespace character at `at`, which no word takes along:
-/// the run of whitespace, less its last character where something follows.
+/// Gives the end of the word that starts with the whitespace character at `at`, which no word takes
+/// along: the run of whitespace, less its last character where something follows.
 size_t space_end(std::string_view text, size_t at) {
   size_t last = at;
   size_t end = at;

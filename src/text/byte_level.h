@@ -20,7 +20,7 @@ void append_byte_level(std::string_view raw, std::string& out);
 class ByteLevelSplitter {
  public:
   explicit ByteLevelSplitter(std::string_view text) : text_(text) {}
-  /// The next word, empty at the end.
+  /// Gives the next word, empty at the end.
   std::string_view next();
 
  private:
@@ -28,8 +28,8 @@ class ByteLevelSplitter {
   size_t at_ = 0;
 };
 
-/// Whether ByteLevel with add_prefix_space puts a space before `text`. The inserted space takes
-/// the alignment of the first character; an empty text stays empty.
+/// Says whether ByteLevel with add_prefix_space puts a space before `text`. The inserted space
+/// takes the alignment of the first character; an empty text stays empty.
 inline bool needs_prefix_space(std::string_view text) {
   return !text.empty() && text.front() != ' ';
 }

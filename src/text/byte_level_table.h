@@ -8,7 +8,7 @@ namespace hone::text {
 enum class ByteLevelClass : uint8_t { other, letter, number, space };
 
 extern const uint32_t byte_level_block_count;
-extern const uint8_t byte_level_blocks[];  ///< of 256 code points each: block in byte_level_words
+extern const uint8_t byte_level_blocks[];  ///< block of each 256 code points
 extern const uint64_t byte_level_words[];  ///< 2 bits a code point, 8 words a block
 
 inline ByteLevelClass byte_level_class(char32_t code) {

@@ -60,7 +60,7 @@ std::optional<std::string_view> CharsMap::find(std::string_view chunk) const {
 }
 
 bool CharsMap::normalize(std::string_view text, Edit edit) const {
-  constexpr size_t whole_limit = 6;  // of the reference implementation
+  constexpr size_t whole_limit = 6;  // the reference implementation's limit
   bool changed = false;
   const auto replace = [&](size_t begin, size_t end) {
     const auto replacement = find(text.substr(begin, end - begin));

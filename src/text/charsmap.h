@@ -22,12 +22,12 @@ class CharsMap {
   /// ended by a zero byte. `file` names the source in errors.
   CharsMap(std::string_view blob, const std::string& file);
 
-  /// Bytes [begin, end) of the text, whole characters, become `replacement` (may be empty).
-  /// Alignment as in `tokenizers`: the k-th character of the replacement stands for the k-th
-  /// character of the source, surplus ones are inserted after the last one. Surplus characters of
-  /// the source are charged to the character written before, whatever that was: it passes over so
-  /// many more of them (an inserted one first becomes one that stands for its source); at the very
-  /// start of the text nothing is written yet, and they are not passed over at all.
+  /// An Edit makes bytes [begin, end) of the text, whole characters, `replacement` (may be empty).
+  /// The alignment is that of `tokenizers`: the k-th character of the replacement stands for the
+  /// k-th character of the source, surplus ones are inserted after the last one. Surplus characters
+  /// of the source are charged to the character written before, whatever that was: it passes over
+  /// so many more of them (an inserted one first becomes one that stands for its source); at the
+  /// very start of the text nothing is written yet, and they are not passed over at all.
   using Edit = FunctionRef<void(size_t begin, size_t end, std::string_view replacement)>;
 
   /// Calls `edit` for every replaced stretch of `text` (valid UTF-8) in order; what lies between

@@ -32,7 +32,7 @@ bool joins_hangul(C before, C after) {
   }
 }
 
-/// What rules GB9c and GB11 need to know of the characters before a boundary.
+/// Holds what rules GB9c and GB11 need to know of the characters before a boundary.
 class Context {
  public:
   void pass(C c) {
@@ -53,8 +53,8 @@ class Context {
   }
 
  private:
-  bool pictograph_ = false;         ///< a pictograph and its extending characters
-  bool pictograph_joined_ = false;  ///< the same and a joiner
+  bool pictograph_ = false;         ///< a pictograph and its extending characters came before
+  bool pictograph_joined_ = false;  ///< pictograph_, and a joiner came before
   bool consonant_ = false;
   bool linked_ = false;
 };

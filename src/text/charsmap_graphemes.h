@@ -25,7 +25,7 @@ enum class GraphemeClass : uint8_t {
   hangul_lv,
   hangul_lvt,
   pictograph,
-  consonant,  ///< of a script with linkers
+  consonant,  ///< a consonant of a script with linkers
 };
 
 extern const uint32_t grapheme_run_count;
@@ -33,9 +33,9 @@ extern const uint32_t grapheme_runs[];  ///< first code point << 8 | class, sort
 
 GraphemeClass grapheme_class(char32_t code);
 
-/// Where the extended grapheme cluster that starts at `at` ends, as the segmentation inside
-/// `tokenizers` has it; `text` is valid UTF-8, `at` < text.size(). Exact for clusters of fewer
-/// than 6 bytes; a longer one may be cut where its parts are single characters.
+/// Gives the end of the extended grapheme cluster that starts at `at`, as the segmentation inside
+/// `tokenizers` has it; `text` is valid UTF-8, `at` < text.size(). It is exact for clusters of
+/// fewer than 6 bytes; a longer one may be cut where its parts are single characters.
 size_t grapheme_end(std::string_view text, size_t at);
 
 }  // namespace hone::text

@@ -150,6 +150,7 @@ TokenizerParts build_tokenizer(TokenizerJson json, const std::string& file) {
   if (fields.has("truncation")) {
     parts.truncation = build_truncation(fields.at("truncation"), file);
   }
+  if (fields.has("decoder")) parts.decoder = build_decoder(fields.at("decoder"), file);
   build_model(json, parts);
   return parts;
 }

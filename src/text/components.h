@@ -15,7 +15,7 @@ namespace hone::text {
 
 std::unique_ptr<Normalizer> build_normalizer(const Json& json, const std::string& file,
                                              const std::string& path);
-/// Appends; a Sequence becomes its members.
+/// Appends the pre-tokenizers of `json`; a Sequence becomes its members.
 void build_pre_tokenizers(const Json& json, const std::string& file, const std::string& path,
                           std::vector<std::unique_ptr<PreTokenizer>>& out);
 PostProcessor build_post_processor(const Json& json, const std::string& file);
@@ -24,13 +24,13 @@ std::optional<Truncation> build_truncation(const Json& json, const std::string& 
 /// Sets model, model_id_end and spelled_as_text. Takes the lists out of `json`.
 void build_model(TokenizerJson& json, TokenizerParts& parts);
 
-/// The "pattern" of Replace and Split: {"String": ...} or {"Regex": ...}.
+/// Reads the "pattern" of Replace and Split: {"String": ...} or {"Regex": ...}.
 Pattern build_pattern(const JsonFields& fields, const std::string& path);
 
-/// All of it.
+/// Builds all parts of the tokenizer.
 TokenizerParts build_tokenizer(TokenizerJson json, const std::string& file);
 
-/// model_max_length, where it is a length.
+/// Reads model_max_length, where it is a length.
 std::optional<int64_t> read_model_max_length(const Json& tokenizer_config);
 
 [[noreturn]] void fail_unsupported(const std::string& file, const std::string& path,

@@ -9,7 +9,7 @@ namespace {
 using Part = PostProcessor::Part;
 constexpr int64_t kMaxId = std::numeric_limits<int32_t>::max() - 1;
 
-/// ["[SEP]", 102]
+/// Reads a special token, as ["[SEP]", 102].
 PostProcessor::Special special_of(const JsonFields& fields, const char* field) {
   const Json& pair = fields.at(field);
   if (!pair.is_array() || pair.size() != 2 || !pair[0].is_string() ||
@@ -101,7 +101,8 @@ void set_template(const JsonFields& fields, PostProcessor& out) {
   }
 }
 
-/// `has_template`: an earlier member of a sequence has already put tokens around the texts.
+/// `has_template` says whether an earlier member of a sequence has already put tokens around the
+/// texts.
 void apply(const Json& json, const std::string& file, const std::string& path, bool& has_template,
            PostProcessor& out) {
   const JsonFields fields(json, file, path);

@@ -28,7 +28,7 @@ struct TokenList {
   }
 };
 
-/// What a model reads of a text or a pair of texts. Reuse one to reuse its memory.
+/// Holds what a model reads of a text or a pair of texts. Reuse one to reuse its memory.
 struct Encoding {
   std::vector<int32_t> ids;
   std::vector<int32_t> type_ids;

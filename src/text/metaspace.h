@@ -19,8 +19,8 @@ struct Metaspace {
   Prepend prepend = Prepend::always;
   bool split = true;
 
-  /// Bytes [begin, end) of the text, one character, become `replacement`, whose characters all
-  /// stand for it.
+  /// An Edit makes bytes [begin, end) of the text, one character, `replacement`, whose characters
+  /// all stand for it.
   using Edit = FunctionRef<void(size_t begin, size_t end, std::string_view replacement)>;
 
   /// Calls `edit` for every replaced stretch of `text` in order. `at_start` is whether the text

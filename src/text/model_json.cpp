@@ -122,7 +122,7 @@ class Handler : public nlohmann::json_sax<Json> {
          place_ ? "model." + large_ : "top level", what, quote(key_));
   }
 
-  // Entries of the large parts: collected, and taken when they are whole.
+  // Entries of the large parts are collected, and taken when they are whole.
   bool text(string_t& value) {
     texts_.push_back(std::move(value));
     if (!inner_) (this->*place_)(false);
@@ -167,7 +167,7 @@ class Handler : public nlohmann::json_sax<Json> {
     out_.merges.emplace_back(texts_[0].substr(0, space), texts_[0].substr(space + 1));
   }
 
-  // The tree of everything else.
+  // The other events make the tree of everything else.
   template <typename Value>
   Json* place_value(Value&& value) {
     if (stack_.empty()) {

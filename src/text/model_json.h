@@ -19,7 +19,7 @@ struct TokenizerJson {
   std::vector<std::pair<std::string, std::string>> merges;
 };
 
-/// Reads hostile files; errors name the file.
+/// Reads a tokenizer.json, which may be hostile; errors name the file.
 TokenizerJson read_tokenizer_json(const std::string& path);
 TokenizerJson parse_tokenizer_json(std::string_view text, const std::string& file);
 

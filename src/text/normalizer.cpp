@@ -94,7 +94,8 @@ void Replace::apply(AlignedText& text, AlignedText& spare) const {
       continue;
     }
     if (stretch.end == 0) {
-      // What `tokenizers` puts there belongs to no character, and later steps trip over it.
+      // What `tokenizers` puts in the place of an empty match belongs to no character, and later
+      // steps trip over it.
       fail(ErrorKind::unsupported, "{}: an empty match at the start of a text", pattern_.name());
     }
     rewriter.skip(stretch.end - stretch.begin);

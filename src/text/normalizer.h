@@ -34,7 +34,7 @@ class BertNormalizer : public Normalizer {
   Options options_;
 };
 
-/// NFD, NFKD, NFC, NFKC.
+/// Normalizes to NFD, NFKD, NFC or NFKC.
 class UnicodeNormalizer : public Normalizer {
  public:
   UnicodeNormalizer(bool compat, bool compose) : compat_(compat), compose_(compose) {}
@@ -50,7 +50,8 @@ class Lowercase : public Normalizer {
   void apply(AlignedText& text, AlignedText& spare) const override;
 };
 
-/// Leaves out code points of a class (StripAccents: marks), makes those of another spaces (Nmt).
+/// Leaves out code points of a class (StripAccents: marks), and makes those of another spaces
+/// (Nmt).
 class Filter : public Normalizer {
  public:
   Filter(uint16_t dropped, uint16_t spaced) : dropped_(dropped), spaced_(spaced) {}
@@ -61,7 +62,7 @@ class Filter : public Normalizer {
   uint16_t spaced_;
 };
 
-/// Strip: whitespace at the ends.
+/// Strips whitespace at the ends of a text (Strip).
 class StripEnds : public Normalizer {
  public:
   StripEnds(bool left, bool right) : left_(left), right_(right) {}

@@ -37,8 +37,8 @@ class PieceCache {
     return key;
   }
 
-  /// Appends the pieces of `word`: those that are known, or what `tokenize` appends, which is
-  /// remembered. `kind` as in key_of.
+  /// Appends the pieces of `word`: the known ones, or what `tokenize` appends, which is remembered.
+  /// `kind` is that of key_of().
   template <typename Tokenize>
   void recall(std::string_view word, bool kind, std::vector<Piece>& out, const Tokenize& tokenize) {
     if (word.size() > max_bytes) return tokenize();
@@ -110,7 +110,7 @@ class PieceCache {
     std::memcpy(&value, p, 8);
     return value;
   }
-  /// n < 8 bytes at p, the rest zero.
+  /// Loads n < 8 bytes at p; the rest is zero.
   static uint64_t load_short(const char* p, size_t n) {
     if (n >= 4) {
       uint32_t low, high;

@@ -19,7 +19,7 @@ struct PostProcessor {
     enum class Kind { first, second, special };
     Kind kind;
     int32_t type_id;
-    std::vector<Special> specials;  ///< of Kind::special
+    std::vector<Special> specials;  ///< the tokens of a part of Kind::special
   };
 
   std::vector<Part> single{{Part::Kind::first, 0, {}}};

@@ -22,7 +22,7 @@ void add_word(size_t begin, size_t end, std::vector<Span>& out) {
   if (begin != end) out.push_back({u32(begin), u32(end)});
 }
 
-/// Stretches that a match joins to their neighbour.
+/// Joins matched stretches to their neighbours.
 void merge(const std::vector<Stretch>& stretches, SplitBehavior behavior, uint32_t origin,
            std::vector<Span>& out) {
   const size_t first = out.size();
@@ -42,7 +42,7 @@ void merge(const std::vector<Stretch>& stretches, SplitBehavior behavior, uint32
 void merge_with_next(const std::vector<Stretch>& stretches, uint32_t origin,
                      std::vector<Span>& out) {
   for (size_t i = 0; i < stretches.size(); ++i) {
-    // Of several matches in a row only the last belongs to what comes next.
+    // Only the last of several matches in a row belongs to what comes next.
     const bool joins = stretches[i].match && i + 1 < stretches.size() && !stretches[i + 1].match;
     out.push_back({origin + stretches[i].begin, origin + stretches[joins ? i + 1 : i].end});
     if (joins) ++i;
@@ -97,7 +97,7 @@ void WordOrOther::apply(Words& words, WordsMemory& memory) const {
   const Unicode& unicode = Unicode::tables();
   cut_each(words, memory, [&](std::string_view word, uint32_t origin) {
     size_t begin = 0;
-    uint16_t current = kWhitespace;  // of the stretch that begins at `begin`
+    uint16_t current = kWhitespace;  // class of the stretch that begins at `begin`
     for (size_t at = 0; at < word.size();) {
       const Utf8Char c = decode_utf8(word, at);
       const uint16_t kind = unicode.classes(c.code) & (kWhitespace | kWord);
@@ -162,7 +162,7 @@ void add_prefix_spaces(Words& words, WordsMemory& memory) {
   std::swap(words.text, memory.text);
 }
 
-/// Every byte becomes its visible character.
+/// Makes every byte its visible character.
 void to_alphabet(Words& words, WordsMemory& memory) {
   const std::array<char32_t, 256>& alphabet = byte_level_alphabet();
   const std::string_view text = words.text.text();

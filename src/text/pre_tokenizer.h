@@ -31,19 +31,19 @@ class PreTokenizer {
   virtual void apply(Words& words, WordsMemory& memory) const = 0;
 };
 
-/// Whitespace goes, every punctuation character is a word.
+/// Drops whitespace and makes every punctuation character a word.
 class BertPreTokenizer : public PreTokenizer {
  public:
   void apply(Words& words, WordsMemory& memory) const override;
 };
 
-/// Whitespace: \w+|[^\w\s]+
+/// Cuts by Whitespace's expression, \w+|[^\w\s]+.
 class WordOrOther : public PreTokenizer {
  public:
   void apply(Words& words, WordsMemory& memory) const override;
 };
 
-/// What becomes of the places where a text is cut.
+/// Says what becomes of the places where a text is cut.
 enum class SplitBehavior { removed, isolated, merged_with_previous, merged_with_next, contiguous };
 
 /// Cuts at single characters of a class: WhitespaceSplit, Punctuation, Digits.
@@ -57,7 +57,7 @@ class ClassSplit : public PreTokenizer {
   SplitBehavior behavior_;
 };
 
-/// Cuts where a pattern matches; inverted, where it does not.
+/// Cuts where a pattern matches; an inverted one, where it does not.
 class Split : public PreTokenizer {
  public:
   Split(Pattern pattern, SplitBehavior behavior, bool invert)

@@ -33,7 +33,7 @@ std::string onig_message(int code, OnigErrorInfo* info) {
   return std::string(reinterpret_cast<const char*>(buffer), static_cast<size_t>(size));
 }
 
-/// `text`, or a copy of equal length in which new characters are stood in for by older ones.
+/// Gives `text`, or a copy of equal length in which older characters stand for new ones.
 std::string_view with_proxies(std::string_view text, std::string& memory) {
   const Unicode& unicode = Unicode::tables();
   bool any = false;
@@ -128,9 +128,9 @@ void Pattern::find_regex(std::string_view original, std::vector<Stretch>& out) c
       onig_region_new(), [](OnigRegion* r) { onig_region_free(r, 1); });
   const OnigUChar* begin = bytes_of(text);
   const OnigUChar* end = begin + text.size();
-  size_t done = 0;             // up to where stretches cover the text
-  size_t at = 0;               // where the search goes on
-  size_t last_end = SIZE_MAX;  // end of the last match: no empty match right behind one
+  size_t done = 0;             // stretches cover the text up to here
+  size_t at = 0;               // the search goes on from here
+  size_t last_end = SIZE_MAX;  // end of the last match: no empty match is taken right behind one
   while (at <= text.size()) {
     const int found = onig_search_with_param(expression_->regex, begin, end, begin + at, end,
                                              region.get(), ONIG_OPTION_NONE, limits.get());

@@ -17,8 +17,8 @@ struct Stretch {
   bool match;
 };
 
-/// What Replace and Split look for: a plain string, or an expression of Oniguruma's (the library
-/// that `tokenizers` uses, so that classes and corner cases agree).
+/// Finds what Replace and Split look for: a plain string, or an expression of Oniguruma's (the
+/// library that `tokenizers` uses, so that classes and corner cases agree).
 class Pattern {
  public:
   static Pattern string(std::string needle);

@@ -7,7 +7,7 @@
 
 namespace hone::text {
 
-/// What hone reads of a SentencePiece model file (spiece.model, sentencepiece.bpe.model). The
+/// Holds what hone reads of a SentencePiece model file (spiece.model, sentencepiece.bpe.model). The
 /// fields are read by hand, not with the SentencePiece library, because tokens must come out as
 /// Hugging Face `tokenizers` makes them, with its own algorithms: of the library only the
 /// protobuf's fields would be used.

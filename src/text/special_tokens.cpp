@@ -30,10 +30,7 @@ std::string SpecialTokens::add(const char* role, const char* fallback) {
 }
 
 void SpecialTokens::add(const AddedToken& token) {
-  const bool known = std::any_of(tokens_.begin(), tokens_.end(), [&](const AddedToken& other) {
-    return other.content == token.content;
-  });
-  if (!known) tokens_.push_back(token);
+  if (noted_.insert(token.content).second) tokens_.push_back(token);
 }
 
 void SpecialTokens::add_decoder() {

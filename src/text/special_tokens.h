@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "base/json.h"
@@ -16,9 +17,10 @@ class SpecialTokens {
 
   /// Notes the token of a role ("cls_token") and gives its text.
   std::string add(const char* role, const char* fallback);
-  /// Notes a token, unless one of that text is noted.
+  /// Notes a token, unless one with its text is noted.
   void add(const AddedToken& token);
-  /// Notes those of added_tokens_decoder by id. To be called first: they carry their own flags.
+  /// Notes the tokens of added_tokens_decoder by id. This call comes first: they carry their own
+  /// flags.
   void add_decoder();
   std::vector<AddedToken> take() { return std::move(tokens_); }
 
@@ -28,6 +30,7 @@ class SpecialTokens {
   const Json& config_;
   std::string file_;
   std::vector<AddedToken> tokens_;
+  std::unordered_set<std::string> noted_;  ///< texts of noted tokens; a hostile file has many
 };
 
 }  // namespace hone::text

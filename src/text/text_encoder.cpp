@@ -59,7 +59,7 @@ void TextEncoder::add_token(int32_t id, std::string_view found, Span source, Tok
   out.offsets.push_back(source);
 }
 
-/// Text between added tokens of the raw text.
+/// Encodes the text between added tokens of the raw text.
 void TextEncoder::add_segment(std::string_view text, uint32_t origin, Memory& memory,
                               TokenList& out) const {
   if (!scanner_) return add_general(text, origin, memory, out);
@@ -92,7 +92,7 @@ void TextEncoder::add_general(std::string_view text, uint32_t origin, Memory& me
   }
 }
 
-/// All of memory.words.text.
+/// Encodes all of memory.words.text.
 void TextEncoder::add_words(Memory& memory, TokenList& out) const {
   Words& words = memory.words;
   words.ranges.clear();

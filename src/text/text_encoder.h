@@ -11,7 +11,7 @@
 
 namespace hone::text {
 
-/// The way of one text to its tokens: added tokens, normaliser, pre-tokenizers, model. Immutable.
+/// Turns one text into its tokens by added tokens, normaliser, pre-tokenizers and model. Immutable.
 class TextEncoder {
  public:
   /// A thread's working memory.
@@ -46,8 +46,8 @@ class TextEncoder {
 
   TokenizerParts parts_;
   AddedTokens added_;
-  std::optional<BertScanner> scanner_;  ///< where the parts are BERT's
-  const Bpe* byte_model_ = nullptr;     ///< where the model takes ByteLevel's words as raw bytes
+  std::optional<BertScanner> scanner_;  ///< present where the parts are BERT's
+  const Bpe* byte_model_ = nullptr;  ///< set where the model takes ByteLevel's words as raw bytes
 };
 
 }  // namespace hone::text

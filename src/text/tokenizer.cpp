@@ -1,5 +1,7 @@
 #include "text/tokenizer.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <limits>
 #include <mutex>
@@ -21,7 +23,7 @@ bool is_ascii(std::string_view text) {
   return seen < 0x80;
 }
 
-/// Bytes to code points, for offsets that mostly rise.
+/// Counts code points up to a byte, for offsets that mostly rise.
 class CodePointCounter {
  public:
   explicit CodePointCounter(std::string_view text) : text_(text) {}
@@ -56,7 +58,8 @@ struct Tokenizer::State {
   void trim(TokenList& list) const;
   EdgeSpace space_of(int32_t id) const;
 
-  /// Space at the ends of a token as the vocabulary spells it; kMany: ask the token.
+  /// Counts the spaces at the ends of a token as the vocabulary spells it; kMany: the token has to
+  /// be asked.
   struct Edges {
     uint8_t leading = 0;
     uint8_t trailing = 0;
@@ -65,7 +68,7 @@ struct Tokenizer::State {
 
   TextEncoder encoder;
   std::vector<Edges> edges;  ///< by id; empty where offsets are not trimmed
-  /// Workspaces between calls that bring none: their caches stay warm.
+  /// Workspaces wait here between calls that bring none: their caches stay warm.
   mutable std::mutex idle_mutex;
   mutable std::vector<Workspace> idle;
 };
@@ -193,20 +196,34 @@ Encoding Tokenizer::encode(const TextInput& input, const EncodeOptions& options)
   return out;
 }
 
+void Tokenizer::in_parts(size_t count, ThreadPool& pool, EncodePart encode_part) const {
+  // A few tasks a worker, because texts differ in length.
+  constexpr size_t kTasksPerWorker = 8;
+  const size_t tasks = std::min(count, static_cast<size_t>(pool.size()) * kTasksPerWorker);
+  pool.run(static_cast<int64_t>(tasks), [&](int64_t number, int) {
+    const auto task = static_cast<size_t>(number);
+    Workspace workspace = take_workspace();
+    encode_part(task * count / tasks, (task + 1) * count / tasks, workspace);
+    return_workspace(std::move(workspace));
+  });
+}
+
 void Tokenizer::encode_batch(std::span<const TextInput> inputs, const EncodeOptions& options,
                              ThreadPool& pool, std::vector<Encoding>& out) const {
-  // A few tasks a worker, because texts differ in length.
-  constexpr int64_t kTasksPerWorker = 8;
   out.resize(inputs.size());
-  const int64_t count = static_cast<int64_t>(inputs.size());
-  const int64_t tasks = std::min<int64_t>(count, pool.size() * kTasksPerWorker);
-  pool.run(tasks, [&](int64_t task, int) {
-    Workspace workspace = take_workspace();
-    for (int64_t i = task * count / tasks; i < (task + 1) * count / tasks; ++i) {
-      const size_t at = static_cast<size_t>(i);
-      encode(inputs[at], options, workspace, out[at]);
+  in_parts(inputs.size(), pool, [&](size_t first, size_t last, Workspace& workspace) {
+    for (size_t i = first; i < last; ++i) encode(inputs[i], options, workspace, out[i]);
+  });
+}
+
+void Tokenizer::encode_each(std::span<const TextInput> inputs, const EncodeOptions& options,
+                            ThreadPool& pool, TakeEncoding take) const {
+  in_parts(inputs.size(), pool, [&](size_t first, size_t last, Workspace& workspace) {
+    Encoding encoding;
+    for (size_t i = first; i < last; ++i) {
+      encode(inputs[i], options, workspace, encoding);
+      take(i, encoding);
     }
-    return_workspace(std::move(workspace));
   });
 }
 
@@ -220,6 +237,17 @@ std::string Tokenizer::token(const Encoding& encoding, size_t i) const {
 std::string_view Tokenizer::token_of(int32_t id) const {
   const std::string_view added = state_->encoder.added().token_of(id);
   return added.empty() ? state_->encoder.parts().model->token_of(id) : added;
+}
+
+std::string Tokenizer::decode(std::span<const int32_t> ids, bool skip_special_tokens) const {
+  std::vector<std::string> tokens;
+  for (const int32_t id : ids) {
+    const std::string_view token = token_of(id);
+    const bool special = skip_special_tokens && state_->encoder.added().is_special(id);
+    if (!token.empty() && !special) tokens.emplace_back(token);
+  }
+  if (const auto& decoder = state_->encoder.parts().decoder) return decoder->decode(tokens);
+  return fmt::format("{}", fmt::join(tokens, " "));
 }
 
 int32_t Tokenizer::id_of(std::string_view token) const {

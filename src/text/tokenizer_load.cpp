@@ -3,6 +3,7 @@
 #include "text/components.h"
 #include "text/tokenizer.h"
 #include "text/vocab_files.h"
+#include "text/words.h"
 
 namespace hone::text {
 namespace {
@@ -28,6 +29,9 @@ Tokenizer Tokenizer::load(const std::string& path, std::string_view family) {
   const bool is_folder = folder_exists(path);
   const std::string folder = is_folder ? path : folder_of(path);
   const std::string json = is_folder ? path + "/tokenizer.json" : path;
+  if (!is_folder && path.ends_with(kVocabularyFile)) {
+    return Tokenizer(build_word_tokenizer(read_file(path), path));
+  }
   const Json config = read_config(folder);
   TokenizerParts parts = is_folder && !file_exists(json)
                              ? build_from_vocab_files(folder, family, config)

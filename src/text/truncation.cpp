@@ -21,7 +21,7 @@ void cut_to(TokenList& list, size_t size, Truncation::Direction direction) {
   std::erase_if(list.odd, [&](const auto& odd) { return odd.first >= size; });
 }
 
-/// Shares of two lists whose sum is over `room`: the longer one gives first.
+/// Gives the shares of two lists whose sum is over `room`: the longer one gives first.
 std::pair<size_t, size_t> shares(size_t first, size_t second, size_t room) {
   size_t low = std::min(first, second);
   size_t high = low > room ? low : std::max(low, room - low);

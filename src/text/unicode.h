@@ -6,10 +6,10 @@
 
 namespace hone::text {
 
-/// What a code point is to Hugging Face `tokenizers`. The tables come from probing that package
-/// (tools/unicode_tables.py), which is not of one Unicode version.
+/// Says what a code point is to Hugging Face `tokenizers`. The tables come from probing that
+/// package (tools/unicode_tables.py), which is not of one Unicode version.
 enum CodeClass : uint16_t {
-  kWhitespace = 1 << 0,         ///< also regular expressions' \s, and Strip
+  kWhitespace = 1 << 0,         ///< whitespace; regular expressions' \s and Strip use it too
   kWord = 1 << 1,               ///< regular expressions' \w
   kPunctuation = 1 << 2,        ///< BertPreTokenizer and Punctuation
   kNumeric = 1 << 3,            ///< Digits

@@ -7,9 +7,9 @@
 namespace hone::text {
 namespace {
 
-/// A character on its way, with the number of characters it adds to the source (0: replaces one,
-/// 1: is inserted, negative: replaces that many more). Moves with the character when marks are put
-/// in order: that is how `tokenizers` aligns them.
+/// A character on its way, with the number of characters it adds to the source (0: replaces one, 1:
+/// is inserted, negative: replaces that many more). The number moves with the character when marks
+/// are put in order: `tokenizers` aligns them so.
 struct Step {
   char32_t code;
   int change;
@@ -49,7 +49,7 @@ void decompose(std::string_view text, bool compat, std::vector<Step>& steps) {
   if (steps.size() > marks) sort_marks();
 }
 
-/// Composes in place; steps that are taken up by the starter before them go.
+/// Composes in place; steps that the starter before them takes up are removed.
 void compose(std::vector<Step>& steps) {
   const Unicode& unicode = Unicode::tables();
   size_t out = 0;

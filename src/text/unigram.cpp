@@ -121,7 +121,7 @@ void Unigram::find_best_path(std::string_view text, Memory& memory) const {
 /// Follows the best path back; what was found is in reverse order until the end.
 void Unigram::emit(std::string_view text, Memory& memory, std::vector<Piece>& out) const {
   const auto first = static_cast<ptrdiff_t>(out.size());
-  uint32_t unknown_end = 0;  // of the run of unknowns that is still open; 0 where none is
+  uint32_t unknown_end = 0;  // end of the run of unknowns that is still open; 0 where none is
   auto end = static_cast<uint32_t>(text.size());
   while (end > 0) {
     const Memory::Arrival& arrival = memory.arrivals[end];
@@ -140,7 +140,7 @@ void Unigram::emit(std::string_view text, Memory& memory, std::vector<Piece>& ou
   std::reverse(out.begin() + first, out.end());
 }
 
-/// A run of unknowns: a piece of the same text if there is one, or its bytes, or unk_id.
+/// Emits a run of unknowns: a piece of the same text if there is one, or its bytes, or unk_id.
 void Unigram::emit_unknown(std::string_view text, Piece piece, std::vector<Piece>& out) const {
   const std::string_view run = text.substr(piece.begin, piece.end - piece.begin);
   const int32_t known = trie_.find(run);

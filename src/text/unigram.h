@@ -37,13 +37,13 @@ class Unigram : public Model {
   void emit_unknown(std::string_view text, Piece piece, std::vector<Piece>& out) const;
 
   std::string bytes_;           ///< the pieces' texts
-  std::vector<uint32_t> ends_;  ///< of each piece in bytes_
+  std::vector<uint32_t> ends_;  ///< end of each piece in bytes_
   std::vector<double> scores_;
   UnigramTrie trie_;
   int32_t unk_id_ = -1;
   double unk_score_ = 0;
   bool byte_fallback_ = false;
-  std::array<int32_t, 256> fallback_ids_;  ///< of <0x00> to <0xFF>, -1 where there is none
+  std::array<int32_t, 256> fallback_ids_;  ///< ids of <0x00> to <0xFF>, -1 where there is none
   std::string file_;
 };
 

@@ -14,7 +14,7 @@ namespace hone::text {
 class UnigramTrie {
  public:
   UnigramTrie() = default;
-  /// Of equal strings the last one's index is kept; empty ones are left out. The views are read
+  /// The index of the last of equal strings is kept; empty ones are left out. The views are read
   /// only here.
   explicit UnigramTrie(const std::vector<std::string_view>& pieces);
 

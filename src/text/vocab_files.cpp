@@ -11,6 +11,7 @@
 #include "text/unicode.h"
 #include "text/unigram.h"
 #include "text/wordpiece.h"
+#include "text/words.h"
 
 namespace hone::text {
 namespace {
@@ -27,7 +28,7 @@ PostProcessor::Special special_in(const Model& model, const std::string& token,
   return {id, token};
 }
 
-/// [CLS] A [SEP] B [SEP]; `second` is the type of B, `doubled` whether there are two [SEP]s
+/// Makes [CLS] A [SEP] B [SEP]; `second` is the type of B, `doubled` whether there are two [SEP]s
 /// between.
 PostProcessor around(const PostProcessor::Special& cls, const PostProcessor::Special& sep,
                      int32_t second, bool doubled) {
@@ -54,7 +55,7 @@ Vocab read_lines(const std::string& path) {
     vocab.emplace_back(text.substr(at, carriage - at), static_cast<int32_t>(vocab.size()));
     at = carriage < end ? carriage + 1 + (carriage + 1 == end) : end + 1;
   }
-  // Of equal lines the last one counts, as in a dictionary.
+  // The last of equal lines counts, as in a dictionary.
   std::stable_sort(vocab.begin(), vocab.end());
   Vocab last;
   for (size_t i = 0; i < vocab.size(); ++i) {
@@ -82,6 +83,7 @@ void build_bert(const std::string& folder, const JsonFields& config, SpecialToke
   normalizer.strip_accents = config.boolean("strip_accents", normalizer.lowercase);
   parts.normalizer = std::make_unique<BertNormalizer>(normalizer);
   parts.pre_tokenizers.push_back(std::make_unique<BertPreTokenizer>());
+  parts.decoder = wordpiece_decoder();
   parts.post = around(special_in(*parts.model, cls, parts.file),
                       special_in(*parts.model, sep, parts.file), 1, false);
 }
@@ -135,6 +137,7 @@ void build_roberta(const std::string& folder, const JsonFields& config, SpecialT
       std::make_unique<Bpe>(vocab, read_merges(folder + "/merges.txt"), BpeOptions{}, parts.file);
   const bool add_prefix_space = config.boolean("add_prefix_space", false);
   parts.pre_tokenizers.push_back(std::make_unique<ByteLevelPreTokenizer>(add_prefix_space, true));
+  parts.decoder = byte_level_decoder();
   parts.post = around(special_in(*parts.model, cls, parts.file),
                       special_in(*parts.model, sep, parts.file), 0, true);
   parts.post.trim_offsets = config.boolean("trim_offsets", true);
@@ -171,6 +174,7 @@ void set_unigram(std::vector<std::pair<std::string, double>> pieces, int32_t unk
   Metaspace metaspace;
   metaspace.prepend = add_prefix_space ? Metaspace::Prepend::always : Metaspace::Prepend::never;
   parts.pre_tokenizers.push_back(std::make_unique<MetaspacePreTokenizer>(metaspace));
+  parts.decoder = metaspace_decoder(metaspace.replacement, add_prefix_space);
 }
 
 void build_albert(const std::string& path, const JsonFields& config, SpecialTokens& tokens,
@@ -236,12 +240,17 @@ void build_xlm_roberta(const std::string& path, const JsonFields& config, Specia
 
 TokenizerParts build_from_vocab_files(const std::string& folder, std::string_view family,
                                       const Json& config) {
+  const std::string words_file = folder + "/" + kVocabularyFile;
+  if (family == "lstm" || (family.empty() && file_exists(words_file))) {
+    return build_word_tokenizer(read_file(words_file), words_file);
+  }
   const JsonFields fields(config, folder + "/tokenizer_config.json");
   SpecialTokens tokens(config, fields.file());
   TokenizerParts parts;
   const auto there = [&](const char* name) { return file_exists(folder + "/" + name); };
   const bool guess = family.empty();
-  if ((guess || family == "bert" || family == "distilbert") && there("vocab.txt")) {
+  const bool words = family == "bert" || family == "distilbert" || family == "electra";
+  if ((guess || words) && there("vocab.txt")) {
     build_bert(folder, fields, tokens, parts);
   } else if ((guess || family == "roberta") && there("vocab.json") && there("merges.txt")) {
     build_roberta(folder, fields, tokens, parts);

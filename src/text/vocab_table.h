@@ -23,7 +23,7 @@ class VocabTable {
   }
 
   int32_t id_of(std::string_view token) const;
-  /// As id_of, for prefix + text whose hash is known.
+  /// Gives the id of prefix + text, whose hash is known, or -1.
   int32_t find(uint64_t hash, std::string_view prefix, std::string_view text) const {
     for (size_t at = slot_of(hash);; at = (at + 1) & mask_) {
       const Slot& slot = slots_[at];

@@ -41,7 +41,7 @@ void WordPiece::tokenize(std::string_view pretoken, Scratch&, std::vector<Piece>
   }
 }
 
-/// False where some part has no match.
+/// Gives false where some part has no match.
 bool WordPiece::cut(std::string_view word, std::vector<Piece>& out) const {
   for (size_t begin = 0; begin < word.size();) {
     const std::string_view prefix =

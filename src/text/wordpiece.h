@@ -14,7 +14,7 @@ struct WordPieceOptions {
   int64_t max_input_chars_per_word = 100;
 };
 
-/// Longest match first, from the left; a word with any part that has no match is unknown.
+/// Takes the longest match first, from the left; a word with any part that has no match is unknown.
 class WordPiece : public Model {
  public:
   /// `vocab` is token and id in any order, a token at most once. `file` names it in errors.

@@ -17,7 +17,8 @@ namespace {
 
 constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
 
-/// The number behind `key` in a file of the system's; `fallback` where there is none ("max").
+/// Reads the number behind `key` in a file of the system's; gives `fallback` where there is none
+/// ("max").
 uint64_t system_number(const char* path, const std::string& key, uint64_t fallback) {
   std::ifstream file(path);
   for (std::string word; file >> word;) {
@@ -34,23 +35,26 @@ uint64_t left(uint64_t limit, uint64_t used) { return limit > used ? limit - use
 
 }  // namespace
 
-MemoryEstimate::Pass::Pass(const models::Encoder& encoder, const std::vector<bool>& trainable,
-                           const ops::LossOptions& loss, const models::TrainingOptions& options,
-                           ThreadPool& pool)
-    : step(encoder.record_training(loss, trainable, options)), execution(step.plan, {}, pool) {
-  const nn::Parameters& parameters = encoder.parameters();
-  if (options.set_gradients) execution.lend({nullptr, parameters.bytes(), parameters.layout()});
+MemoryEstimate::TrainingPass::TrainingPass(const models::Model& model,
+                                           const std::vector<bool>& trainable,
+                                           const ops::LossOptions& loss,
+                                           const models::TrainingOptions& options, bool planned,
+                                           ThreadPool& pool)
+    : pass(model.record_training(loss, trainable, options)),
+      runner(pass.plan, {}, pool, {{}, {}, planned}) {
+  const nn::Parameters& parameters = model.parameters();
+  if (options.set_gradients) runner.lend({nullptr, parameters.bytes(), parameters.layout()});
 }
 
-MemoryEstimate::MemoryEstimate(const models::Encoder& encoder, const std::vector<bool>& trainable,
-                               const ops::LossOptions& loss, const Options& options,
-                               int64_t max_length, ThreadPool& pool)
-    : first_(encoder, trainable, loss, first_pass(options.step, encoder.parameters().on_gpu()),
-             pool),
-      max_length_(max_length) {
-  const nn::Parameters& parameters = encoder.parameters();
+MemoryEstimate::MemoryEstimate(const models::Model& model, const data::Processor& processor,
+                               const std::vector<bool>& trainable, const ops::LossOptions& loss,
+                               const Options& options, ThreadPool& pool)
+    : first_(model, trainable, loss, first_pass(options.step, model.parameters().target()),
+             options.planned, pool),
+      processor_(processor) {
+  const nn::Parameters& parameters = model.parameters();
   fixed_.weights =
-      parameters.bytes() + parameters.shadow_bytes(options.step.dtype, first_.step.shadows);
+      parameters.bytes() + parameters.shadow_bytes(options.step.dtype, first_.pass.shadows);
   for (const nn::Parameter& parameter : parameters.list()) {
     if (!trainable[static_cast<size_t>(parameter.weight.slot)]) continue;
     fixed_.gradients +=
@@ -60,7 +64,8 @@ MemoryEstimate::MemoryEstimate(const models::Encoder& encoder, const std::vector
     const bool copies = options.step.dtype != DType::f32;
     fixed_.weights = parameters.bytes() + (copies ? parameters.bytes() / 2 : 0);
     fixed_.gradients = parameters.bytes();
-    more_ = std::make_unique<Pass>(encoder, trainable, loss, options.step, pool);
+    more_ =
+        std::make_unique<TrainingPass>(model, trainable, loss, options.step, options.planned, pool);
   }
   const bool adamw = options.optimizer.kind == optim::OptimizerKind::adamw;
   const uint64_t moments = adamw ? 2 : options.optimizer.momentum > 0 ? 1 : 0;
@@ -69,25 +74,20 @@ MemoryEstimate::MemoryEstimate(const models::Encoder& encoder, const std::vector
 
 MemoryUse MemoryEstimate::of(const BatchSize& batch, int64_t accumulation) const {
   MemoryUse use = fixed_;
-  const Extents extents = extents_of(batch, max_length_);
-  use.activations = first_.execution.bytes_for(extents);
+  const Extents extents = extents_of(batch, processor_);
+  use.activations = first_.runner.bytes_for(extents);
   if (more_ && accumulation > 1) {
-    use.activations = std::max<uint64_t>(use.activations, more_->execution.bytes_for(extents));
+    use.activations = std::max<uint64_t>(use.activations, more_->runner.bytes_for(extents));
   }
   return use;
 }
 
 double MemoryEstimate::flops(const BatchSize& batch) const {
-  return first_.step.plan.flops(extents_of(batch, max_length_));
+  return first_.pass.plan->flops(extents_of(batch, processor_));
 }
 
-Extents extents_of(const BatchSize& batch, int64_t longest) {
-  Extents extents;
-  extents[Axis::tokens] = batch.tokens;
-  extents[Axis::sequences] = batch.sequences;
-  extents[Axis::reads] = batch.sequences;
-  extents.longest = longest;
-  return extents;
+Extents extents_of(const BatchSize& batch, const data::Processor& processor) {
+  return processor.extents(batch.samples, batch.units, processor.max_units());
 }
 
 BatchSize largest_batch(const data::Sampler& sampler, int64_t epochs) {
@@ -97,25 +97,31 @@ BatchSize largest_batch(const data::Sampler& sampler, int64_t epochs) {
   for (data::BatchCursor cursor(sampler, {});
        cursor.position().epoch < std::min<int64_t>(epochs, 8);) {
     cursor.next(samples);
-    most.sequences = std::max(most.sequences, std::ssize(samples));
-    most.tokens = std::max(most.tokens, sampler.tokens(samples));
+    most.samples = std::max(most.samples, std::ssize(samples));
+    most.units = std::max(most.units, sampler.tokens(samples));
   }
   return most;
 }
 
-BatchSize largest_batch(const BatchOptions& options, int64_t max_length) {
-  BatchSize most{options.train, INT32_MAX};  // more tokens are no batch
-  if (options.train > 0) most.tokens = std::min(most.tokens, options.train * max_length);
+BatchSize largest_batch(const BatchOptions& options, int64_t max_units) {
+  BatchSize most{options.train, INT32_MAX};  // a batch cannot have more tokens
+  if (options.train > 0) most.units = std::min(most.units, options.train * max_units);
   if (options.max_tokens > 0) {
-    most.tokens = std::min(most.tokens, std::max(options.max_tokens, max_length));
+    most.units = std::min(most.units, std::max(options.max_tokens, max_units));
   }
-  if (options.train == 0) most.sequences = most.tokens;  // of one token each
+  if (options.train == 0) most.samples = most.units;  // each sample has one unit then
   return most;
+}
+
+BatchSize share_of(const BatchSize& batch, int64_t devices, int64_t max_units) {
+  if (devices == 1) return batch;
+  return {(batch.samples + devices - 1) / devices,
+          std::min(batch.units, batch.units / devices + max_units)};
 }
 
 void halve(BatchOptions& options, const BatchSize& largest) {
-  options.train = (std::min(options.train, largest.sequences) + 1) / 2;
-  options.max_tokens = (std::min(options.max_tokens, largest.tokens) + 1) / 2;
+  options.train = (std::min(options.train, largest.samples) + 1) / 2;
+  options.max_tokens = (std::min(options.max_tokens, largest.units) + 1) / 2;
   options.accumulation *= 2;
 }
 

@@ -4,59 +4,64 @@
 #include <string>
 
 #include "data/sampler.h"
-#include "models/encoder.h"
-#include "plan/execution.h"
+#include "models/model.h"
+#include "plan/runner.h"
 #include "train/run.h"
-#include "train/trainee.h"
+#include "train/trained_model.h"
 
 namespace hone::train {
 
-/// What memory goes by.
+/// The sizes that memory goes by.
 struct BatchSize {
-  int64_t sequences = 0;
-  int64_t tokens = 0;
+  int64_t samples = 0;
+  int64_t units = 0;
 };
 
-/// What a training step takes, known before a weight is read or a sample tokenised.
+/// Estimates what a training step takes, before a weight is read or a sample encoded.
 class MemoryEstimate {
  public:
-  /// `trainable`: by slot of the encoder, which must outlive this. No sample is over `max_length`.
-  MemoryEstimate(const models::Encoder& encoder, const std::vector<bool>& trainable,
-                 const ops::LossOptions& loss, const Options& options, int64_t max_length,
-                 ThreadPool& pool);
+  /// `trainable` is by slot of the model. Model and processor must outlive this.
+  MemoryEstimate(const models::Model& model, const data::Processor& processor,
+                 const std::vector<bool>& trainable, const ops::LossOptions& loss,
+                 const Options& options, ThreadPool& pool);
 
-  /// `accumulation`: batches a step.
+  /// Gives what a step takes; `accumulation` is its number of batches.
   MemoryUse of(const BatchSize& batch, int64_t accumulation = 1) const;
   double flops(const BatchSize& batch) const;
 
  private:
-  struct Pass {
-    models::TrainingStep step;
-    Execution execution;
-    Pass(const models::Encoder& encoder, const std::vector<bool>& trainable,
-         const ops::LossOptions& loss, const models::TrainingOptions& options, ThreadPool& pool);
+  struct TrainingPass {
+    models::Pass pass;
+    Runner runner;
+    TrainingPass(const models::Model& model, const std::vector<bool>& trainable,
+                 const ops::LossOptions& loss, const models::TrainingOptions& options, bool planned,
+                 ThreadPool& pool);
   };
-  Pass first_;
-  std::unique_ptr<Pass> more_;  ///< on a GPU: of the batches that follow; see Stepper
-  int64_t max_length_;
+  TrainingPass first_;
+  std::unique_ptr<TrainingPass> more_;  ///< the pass of the batches that follow, where they differ
+  const data::Processor& processor_;
   MemoryUse fixed_;
 };
 
-Extents extents_of(const BatchSize& batch, int64_t longest);
+Extents extents_of(const BatchSize& batch, const data::Processor& processor);
 
-/// The most sequences and the most tokens of a batch in the run's epochs.
+/// Gives the most samples and the most units of a batch in the run's epochs.
 BatchSize largest_batch(const data::Sampler& sampler, int64_t epochs);
-/// The same where lengths are not known yet, only that none is over `max_length`.
-BatchSize largest_batch(const BatchOptions& options, int64_t max_length);
+/// Gives the largest batch where lengths are not known yet, only that none has more than
+/// `max_units`.
+BatchSize largest_batch(const BatchOptions& options, int64_t max_units);
+
+/// Gives the most that one of `devices` gets of such a batch, which is dealt by units.
+BatchSize share_of(const BatchSize& batch, int64_t devices, int64_t max_units);
 
 /// Halves what limits a batch, samples and tokens, beginning with what the largest one has of them;
 /// doubles the batches of a step.
 void halve(BatchOptions& options, const BatchSize& largest);
-/// What limits a step: "8 samples", "2 x 4096 tokens".
+/// Says what limits a step: "8 samples", "2 x 4096 tokens".
 std::string step_limits(const BatchOptions& options);
 
-/// Memory that this process could still take: what the system, its control group and its own
-/// limits leave.
+/// Gives the memory that this process could still take: what the system, its control group and its
+/// own limits leave.
 uint64_t available_memory(bool gpu = false);
 
 }  // namespace hone::train

@@ -3,14 +3,16 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <future>
 
+#include "base/background.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "data/content_hash.h"
 #include "io/weights.h"
 #include "models/save.h"
-#include "models/store.h"
+#include "nn/packed_rows.h"
 
 namespace hone::train {
 namespace {
@@ -18,9 +20,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uint64_t kMostStateBytes = uint64_t{1} << 30;
-constexpr int64_t kFormat = 2;  // of trainer_state.json too
+constexpr int64_t kFormat = 2;  // the version of trainer_state.json, too
 constexpr const char* kManifest = "/checkpoint.json";
-constexpr const char* kState = "/trainer_state.json";
+constexpr const char* kState = "trainer_state.json";
 
 std::string hash_file(const std::string& path) {
   data::ContentHash hash;
@@ -28,49 +30,49 @@ std::string hash_file(const std::string& path) {
   return data::hex(hash.value());
 }
 
-Json hash_files(const std::string& folder) {
-  Json files = Json::object();
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    files[entry.path().filename().string()] = hash_file(entry.path().string());
-  }
-  return files;
+std::string state_text(const RunState& state, int64_t optimizer_steps) {
+  Json json = to_json(state);
+  json["optimizer_steps"] = optimizer_steps;
+  return indented_json(json);
 }
 
-/// One of an optimiser's two arrays, in a file of its own.
-struct Moment {
-  const char* file;
-  float* (optim::Optimizer::*of)(const Weight&);
-};
-constexpr Moment kMoments[] = {
-    {"/optimizer_exp_avg.safetensors", &optim::Optimizer::first_moment},
-    {"/optimizer_exp_avg_sq.safetensors", &optim::Optimizer::second_moment}};
-
-std::vector<const nn::Parameter*> with_moment(const Training& training, const Moment& moment) {
-  std::vector<const nn::Parameter*> list;
-  for (const nn::Parameter& parameter : training.model.encoder().parameters().list()) {
-    if ((training.optimizer.*moment.of)(parameter.weight)) list.push_back(&parameter);
-  }
-  return list;
+/// Writes a file of text into `folder` and its hash into `hashes`.
+void write_text(const std::string& folder, const data::TextFile& file, Json& hashes) {
+  write_file(folder + "/" + file.name, file.text);
+  data::ContentHash hash;
+  hash.text(file.text);  // equals hash_file() of what was written
+  hashes[file.name] = data::hex(hash.value());
 }
 
-void write_moments(const std::string& folder, const Training& training) {
-  training.optimizer.fetch_moments();
-  const Isa isa = training.model.encoder().parameters().isa();
-  for (const Moment& moment : kMoments) {
-    const auto source = [&](const nn::Parameter& parameter) {
-      return models::ConstPackedArray{isa, DType::f32,
-                                      (training.optimizer.*moment.of)(parameter.weight)};
-    };
-    const auto same_name = [](const std::string& name) { return name; };
-    models::save_arrays(with_moment(training, moment), source, same_name, folder + moment.file);
+/// Writes one of the files of arrays; gives its hash.
+std::string write_arrays(const std::string& folder, const CheckpointContents& contents,
+                         size_t index) {
+  const models::ArrayFile& file = contents.files->arrays[index];
+  const std::vector<const void*>& places = (*contents.arrays)[index];
+  const auto source = [&](const nn::Parameter& parameter) {
+    return nn::ConstPackedArray{contents.isa, DType::f32,
+                                places[static_cast<size_t>(parameter.weight.slot)]};
+  };
+  models::save_arrays(file, source, folder);
+  return hash_file(folder + "/" + file.name);
+}
+
+void write_all_arrays(const std::string& folder, const CheckpointContents& contents, Json& hashes) {
+  std::vector<std::future<std::string>> files;
+  for (size_t i = 0; i < contents.files->arrays.size(); ++i) {
+    const auto write = [&, i] { return write_arrays(folder, contents, i); };
+    files.push_back(contents.in_threads ? in_background(write)
+                                        : std::async(std::launch::deferred, write));
+  }
+  for (size_t i = 0; i < files.size(); ++i) {
+    hashes[contents.files->arrays[i].name] = files[i].get();
   }
 }
 
 void read_moment(const io::Weights& file, const nn::Parameter& parameter,
-                 const models::PackedArray& to) {
-  const int64_t width = models::row_width(parameter);
-  const int64_t share =
-      models::row_count(parameter) / static_cast<int64_t>(parameter.tensors.size());
+                 const nn::PackedArray& to) {
+  const int64_t width = nn::row_width(parameter);
+  const int64_t share = nn::row_count(parameter) / static_cast<int64_t>(parameter.tensors.size());
   std::vector<const io::TensorInfo*> tensors;
   for (const std::string& name : parameter.tensors) {
     const io::TensorInfo* tensor = file.find(name);
@@ -79,7 +81,7 @@ void read_moment(const io::Weights& file, const nn::Parameter& parameter,
     }
     tensors.push_back(tensor);
   }
-  models::store_rows(parameter, to, [&](int64_t first, int64_t count, float* out) {
+  nn::store_rows(parameter, to, [&](int64_t first, int64_t count, float* out) {
     for (int64_t row = first; row < first + count;) {
       const int64_t within = row % share;
       const int64_t piece = std::min(first + count - row, share - within);
@@ -91,12 +93,12 @@ void read_moment(const io::Weights& file, const nn::Parameter& parameter,
 }
 
 void read_moments(const std::string& folder, const Training& training) {
-  const Isa isa = training.model.encoder().parameters().isa();
+  const Isa isa = training.model.model().parameters().isa();
   for (const Moment& moment : kMoments) {
-    const auto file = io::Weights::open(folder + moment.file);
+    const auto file = io::Weights::open(folder + "/" + moment.file);
     for (const nn::Parameter* parameter : with_moment(training, moment)) {
       read_moment(*file, *parameter,
-                  {isa, DType::f32, (training.optimizer.*moment.of)(parameter->weight)});
+                  {isa, DType::f32, (training.optimizer.*moment.on_host)(parameter->weight)});
     }
   }
   training.optimizer.send_moments();
@@ -114,7 +116,14 @@ void check_fingerprint(const std::string& folder, const Json& manifest,
                        const Fingerprint& fingerprint) {
   const std::string path = folder + kManifest;
   const JsonFields fields = JsonFields(manifest, path).object("run");
+  const auto alike = [&](const auto& field) {
+    return fields.string(field.first.c_str(), std::string("none")) == field.second;
+  };
+  const bool same_ranks = std::all_of(fingerprint.begin(), fingerprint.end(), [&](const auto& own) {
+    return own.first != kRanks || alike(own);
+  });
   for (const auto& [name, value] : fingerprint) {
+    if (!same_ranks && (name == kRanks || name == kThreads)) continue;
     const std::string theirs = fields.string(name.c_str(), std::string("none"));
     if (theirs == value) continue;
     fail(ErrorKind::usage, "{}: made with another {}: {}, this run has {}", folder, name,
@@ -124,24 +133,21 @@ void check_fingerprint(const std::string& folder, const Json& manifest,
 
 }  // namespace
 
-void write_checkpoint(const std::string& folder, const Training& training,
-                      const Fingerprint& fingerprint) {
+void write_checkpoint(const std::string& folder, const CheckpointContents& contents) {
   if (folder_exists(folder)) remove_checkpoint(folder);
   OutputFolder out(folder);
-  training.model.save(out.partial());
-  write_moments(out.partial(), training);
-  write_state(out.partial(), training);
+  Json hashes = Json::object();
+  write_all_arrays(out.partial(), contents, hashes);
+  for (const data::TextFile& file : contents.files->texts) write_text(out.partial(), file, hashes);
+  write_text(out.partial(), {kState, state_text(contents.state, contents.optimizer_steps)}, hashes);
   Json run = Json::object();
-  for (const auto& [name, value] : fingerprint) run[name] = value;
-  write_json(out.partial() + kManifest,
-             {{"format", kFormat}, {"run", run}, {"files", hash_files(out.partial())}});
+  for (const auto& [name, value] : *contents.fingerprint) run[name] = value;
+  write_json(out.partial() + kManifest, {{"format", kFormat}, {"run", run}, {"files", hashes}});
   out.commit();
 }
 
-void write_state(const std::string& folder, const Training& training) {
-  Json state = to_json(training.state);
-  state["optimizer_steps"] = training.optimizer.steps();
-  write_json(folder + kState, state);
+void write_state(const std::string& folder, const RunState& state, int64_t optimizer_steps) {
+  write_file(folder + "/" + kState, state_text(state, optimizer_steps));
 }
 
 void verify_checkpoint(const std::string& folder) {
@@ -174,7 +180,7 @@ int64_t recorded_accumulation(const std::string& folder) {
 void read_checkpoint(const std::string& folder, const Training& training,
                      const Fingerprint& fingerprint, ThreadPool& pool) {
   check_fingerprint(folder, read_manifest(folder), fingerprint);
-  const std::string path = folder + kState;
+  const std::string path = folder + "/" + kState;
   const Json state = parse_json(read_file(path, kMostStateBytes), path);
   training.state = state_from_json(state, path);
   training.optimizer.set_steps(

@@ -1,11 +1,14 @@
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <system_error>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/file_calls.h"
 #include "train/checkpoint.h"
 
 namespace hone::train {
@@ -15,7 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "checkpoint-";
 
-/// The N of checkpoint-N; -1 of anything else.
+/// Gives the N of checkpoint-N; -1 for anything else.
 int64_t step_of(std::string_view name) {
   if (!name.starts_with(kPrefix)) return -1;
   name.remove_prefix(kPrefix.size());
@@ -24,7 +27,7 @@ int64_t step_of(std::string_view name) {
   return error == std::errc() && end == name.data() + name.size() ? step : -1;
 }
 
-/// The newest checkpoint before `step` that is whole, for a message; empty if there is none.
+/// Gives the newest checkpoint before `step` that is whole, for a message; empty if there is none.
 std::string whole_before(const std::string& output, int64_t step) {
   std::vector<std::string> all = list_checkpoints(output);
   for (auto it = all.rbegin(); it != all.rend(); ++it) {
@@ -64,7 +67,7 @@ std::string choose_checkpoint(const std::string& output, const std::string& resu
     if (all.empty()) return {};
     folder = all.back();
   } else if (!folder_exists(folder)) {
-    fail(ErrorKind::usage, "--resume_from_checkpoint: {} is no folder", quote(folder));
+    fail(ErrorKind::usage, "resume: {} is no folder", quote(folder));
   }
   try {
     verify_checkpoint(folder);
@@ -74,17 +77,18 @@ std::string choose_checkpoint(const std::string& output, const std::string& resu
         whole_before(path.parent_path().string(), step_of(path.filename().string()));
     fail(ErrorKind::bad_file, "{}; {}", problem.what(),
          other.empty() ? "there is no whole checkpoint before it"
-                       : "the one before it is whole: --resume_from_checkpoint " + other);
+                       : "the one before it is whole: `resume` " + other);
   }
   return folder;
 }
 
 void remove_checkpoint(const std::string& folder) {
-  std::error_code error;
-  // Renamed first: a checkpoint that is half removed must not look like one.
+  // A checkpoint loses its name first, and on the disk too: one that is half removed must not look
+  // like one.
   const std::string doomed = folder + ".partial-removed";
-  fs::rename(folder, doomed, error);
-  fs::remove_all(doomed, error);
+  if (!rename_path(folder, doomed) || !sync_folder(folder_of(folder)) || !remove_tree(doomed)) {
+    fail(ErrorKind::io, "{}: cannot remove: {}", folder, std::strerror(errno));
+  }
 }
 
 void rotate_checkpoints(const std::string& output, int64_t limit, const std::string& keep) {

@@ -1,6 +1,6 @@
 #include "train/corpus.h"
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -10,15 +10,7 @@
 namespace hone::train {
 namespace {
 
-const data::Task& task_named(const std::string& name) {
-  if (const data::Task* task = data::find_task(name)) return *task;
-  std::vector<std::string> known;
-  for (const data::Task& task : data::all_tasks()) known.push_back(task.name);
-  fail(ErrorKind::usage, "--task_name: expected one of {}, got {}", fmt::join(known, ", "),
-       quote(name));
-}
-
-/// The training split of the built-in reviews, with wrong labels in it.
+/// Gives the training split of the built-in reviews, with wrong labels in it.
 data::Split noisy_reviews(const data::Task& task, double noise) {
   data::Split split = data::task_split(task, "", "train");
   data::ReviewOptions options;
@@ -31,7 +23,7 @@ data::Split noisy_reviews(const data::Task& task, double noise) {
 void add_task_parts(const Options& options, const data::Task& task, Corpus& corpus) {
   const DataOptions& data = options.data;
   if (data.folder.empty() && task.layout != data::TaskLayout::reviews) {
-    fail(ErrorKind::usage, "--data: missing; the folder that has {}'s files", task.name);
+    fail(ErrorKind::usage, "data.folder: missing; the folder that has {}'s files", task.name);
   }
   const auto part = [&](const std::string& split) {
     return Corpus::Part{split, data::task_split(task, data.folder, split)};
@@ -69,34 +61,23 @@ std::vector<std::string> Corpus::task_labels() const {
   return task ? task->labels : std::vector<std::string>();
 }
 
-metrics::Problem Corpus::problem() const {
-  switch (labels.kind) {
-    case data::LabelKind::score:
-      return metrics::Problem::regression;
-    case data::LabelKind::flags:
-      return metrics::Problem::multi_label;
-    default:
-      return metrics::Problem::single_label;
-  }
-}
-
 Corpus open_corpus(const Options& options) {
   const DataOptions& data = options.data;
   const bool files =
       !data.train_file.empty() || !data.validation_file.empty() || !data.test_file.empty();
   Corpus corpus;
   if (!data.task.empty()) {
-    corpus.task = &task_named(data.task);
+    corpus.task = &data::task_named(data.task);
   } else if (!files) {
     corpus.task = data::find_task("reviews");
   }
   add_file_parts(options, corpus);
   if (corpus.task && (!data.task.empty() || !files)) add_task_parts(options, *corpus.task, corpus);
   if (options.train && !corpus.training) {
-    fail(ErrorKind::usage, "--train_file: missing; training needs it, or a --task_name");
+    fail(ErrorKind::usage, "data.train_file: missing; training needs it, or a `data.task`");
   }
   if (options.predict && !corpus.prediction) {
-    fail(ErrorKind::usage, "--test_file: missing; --do_predict needs it, or a --task_name");
+    fail(ErrorKind::usage, "data.test_file: missing; `predict` needs it, or a `data.task`");
   }
   corpus.name = corpus.task ? corpus.task->name : data.train_file;
   if (corpus.task) {
@@ -110,19 +91,15 @@ Corpus open_corpus(const Options& options) {
   return corpus;
 }
 
-void adopt_labels(const Corpus& corpus, models::EncoderConfig& config) {
+void adopt_labels(const Corpus& corpus, models::ModelConfig& config) {
   const auto keys = [](const std::vector<std::string>& names) {
     std::vector<std::string> sorted;
     for (const std::string& name : names) sorted.push_back(data::normal_label(name));
     std::sort(sorted.begin(), sorted.end());
     return sorted;
   };
-  const bool score = corpus.labels.kind == data::LabelKind::score;
-  config.problem = score ? models::ProblemType::regression
-                   : corpus.labels.kind == data::LabelKind::flags
-                       ? models::ProblemType::multi_label
-                       : models::ProblemType::single_label;
-  if (score) {
+  config.problem = corpus.problem();
+  if (config.problem == ProblemType::regression) {
     config.labels = {"LABEL_0"};
     config.labels_named = false;
     return;

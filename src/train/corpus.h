@@ -5,8 +5,7 @@
 #include <vector>
 
 #include "data/splits.h"
-#include "metrics/judge.h"
-#include "models/config.h"
+#include "models/model_config.h"
 #include "train/options.h"
 
 namespace hone::train {
@@ -26,9 +25,9 @@ struct Corpus {
   data::LabelSet labels;
   std::vector<std::string> metrics;  ///< none: the problem's usual ones
 
-  /// The data's own label names, as LabelMap wants them.
+  /// Gives the data's own label names, as LabelMap wants them.
   std::vector<std::string> task_labels() const;
-  metrics::Problem problem() const;
+  ProblemType problem() const { return labels.problem.value_or(ProblemType::single_label); }
 };
 
 /// Finds the files that the run needs and, of own ones, the labels that occur. Fails where one is
@@ -37,6 +36,6 @@ Corpus open_corpus(const Options& options);
 
 /// Makes `config` answer the corpus' labels. A model that has the same names in another order keeps
 /// its own.
-void adopt_labels(const Corpus& corpus, models::EncoderConfig& config);
+void adopt_labels(const Corpus& corpus, models::ModelConfig& config);
 
 }  // namespace hone::train

@@ -8,19 +8,17 @@
 namespace hone::train {
 namespace {
 
-data::TokenStoreRecipe recipe_for(const Corpus& corpus, const Trainee& model, int64_t max_samples) {
-  data::TokenStoreRecipe recipe{
-      model.tokenizer(), model.tokenizer_hash(), {}, {}, corpus.task_labels(), max_samples};
-  recipe.encode.truncation = model.tokenizer().truncation().value_or(text::Truncation{});
-  recipe.encode.truncation->max_length = static_cast<size_t>(model.max_length());
-  recipe.labels.kind = corpus.labels.kind;
-  if (corpus.labels.kind != data::LabelKind::score) recipe.labels.names = model.config().labels;
+data::SampleStoreRecipe recipe_for(const Corpus& corpus, const TrainedModel& model,
+                                   int64_t max_samples) {
+  data::SampleStoreRecipe recipe{model.processor(), {}, corpus.task_labels(), max_samples};
+  recipe.labels.problem = corpus.labels.problem;
+  if (corpus.labels.problem != ProblemType::regression) recipe.labels.names = model.config().labels;
   return recipe;
 }
 
 }  // namespace
 
-Datasets open_datasets(const Options& options, const Corpus& corpus, const Trainee& model,
+Datasets open_datasets(const Options& options, const Corpus& corpus, const TrainedModel& model,
                        ThreadPool& pool) {
   const std::string folder = options.tokens.empty() ? options.output + "/tokens" : options.tokens;
   std::error_code error;
@@ -31,9 +29,9 @@ Datasets open_datasets(const Options& options, const Corpus& corpus, const Train
     data::OpenedStore opened = data::open_or_build_store(
         folder + "/" + part.name + ".tokens", part.split, recipe_for(corpus, model, most), pool);
     if (!opened.rebuilt.empty()) {
-      sets.notes.push_back(fmt::format("tokenised {}: {} samples, {} tokens, {} cut",
-                                       part.split.name, opened.store.samples(),
-                                       opened.store.tokens(), opened.store.truncated()));
+      sets.notes.push_back(fmt::format("encoded {}: {} samples, {} {}, {} cut", part.split.name,
+                                       opened.store.samples(), opened.store.units(),
+                                       model.processor().unit_name(), opened.store.truncated()));
     }
     return opened;
   };
@@ -41,9 +39,9 @@ Datasets open_datasets(const Options& options, const Corpus& corpus, const Train
     data::OpenedStore opened = open(*corpus.training, options.data.max_train_samples);
     sets.training_key = data::hex(opened.key);
     sets.training.emplace(Datasets::Part{corpus.training->name, std::move(opened.store)});
-    const data::TokenStore& store = sets.training->store;
+    const data::SampleStore& store = sets.training->store;
     data::LabelSet labels = corpus.labels;
-    if (labels.kind != data::LabelKind::score) labels.names = model.config().labels;
+    if (labels.problem != ProblemType::regression) labels.names = model.config().labels;
     data::require_trainable(corpus.training->split.name, labels, store.samples(),
                             store.label_counts());
   }

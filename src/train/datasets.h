@@ -4,26 +4,26 @@
 #include <string>
 #include <vector>
 
-#include "data/token_store.h"
-#include "train/trainee.h"
+#include "data/sample_store.h"
+#include "train/trained_model.h"
 
 namespace hone::train {
 
-/// The tokenised splits of a run.
+/// The encoded splits of a run.
 struct Datasets {
   struct Part {
     std::string name;
-    data::TokenStore store;
+    data::SampleStore store;
   };
   std::optional<Part> training;
   std::string training_key;  ///< says all that the training samples depend on
   std::vector<Part> evaluations;
-  std::vector<std::string> notes;  ///< what was tokenised anew and why, for people
+  std::vector<std::string> notes;  ///< what was encoded anew and why, for people
 };
 
 /// Opens the stores in the options' folder, and builds those that are missing or stale. Fails where
-/// training could teach nothing.
-Datasets open_datasets(const Options& options, const Corpus& corpus, const Trainee& model,
+/// there is nothing to learn.
+Datasets open_datasets(const Options& options, const Corpus& corpus, const TrainedModel& model,
                        ThreadPool& pool);
 
 }  // namespace hone::train

@@ -1,123 +1,167 @@
 #include "train/evaluator.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "models/batch.h"
+#include "data/loader.h"
+#include "plan/backend.h"
 
 namespace hone::train {
 namespace {
 
-// Of a forward pass: as infer::Session has it.
-constexpr int64_t kBatchTokens = 1024;
-constexpr int64_t kGpuBatchTokens = 16384;
+/// Gives this rank's part of the samples: ranks have one behind the other, with about as many
+/// units.
+Evaluator::Range part_of(const data::SampleStore& store, const comm::Communicator& ranks) {
+  const auto bound = [&](int64_t rank) {
+    const int64_t units = store.units() * rank / ranks.size();
+    int64_t sample = 0;
+    for (int64_t sum = 0; sample < store.samples() && sum < units; ++sample) {
+      sum += store.lengths()[static_cast<size_t>(sample)];
+    }
+    return rank == ranks.size() ? store.samples() : sample;
+  };
+  return {bound(ranks.rank()), bound(ranks.rank() + 1)};
+}
+
+/// Makes `scorer` that of all ranks' samples. Gives the seconds of the slowest rank.
+double merge_scores(metrics::LogitScorer& scorer, const metrics::LogitScorer& empty, double seconds,
+                    comm::Communicator& ranks) {
+  std::vector<double> own = scorer.values();
+  own.push_back(seconds);
+  scorer = empty;
+  for (const std::string& text :
+       ranks.gather({reinterpret_cast<const char*>(own.data()), own.size() * sizeof(double)})) {
+    std::vector<double> values(text.size() / sizeof(double));
+    std::memcpy(values.data(), text.data(), text.size());
+    seconds = std::max(seconds, values.back());
+    values.pop_back();
+    scorer.merge(values);
+  }
+  return seconds;
+}
 
 }  // namespace
 
-Evaluator::Evaluator(models::Encoder& encoder, ThreadPool& pool, std::shared_ptr<Arena> arena)
-    : encoder_(encoder),
+Evaluator::Evaluator(models::Model& model, const data::Processor& processor, ThreadPool& pool,
+                     std::shared_ptr<Arena> arena, bool planned)
+    : model_(model),
+      processor_(processor),
       pool_(pool),
-      forward_(encoder.record({})),
-      execution_(forward_.plan, encoder.parameters().arrays_for(DType::f32, forward_.shadows, true),
-                 pool, std::move(arena)),
-      batch_tokens_(encoder.parameters().on_gpu() ? kGpuBatchTokens : kBatchTokens) {}
+      pass_(model.record(models::OutputOptions{})),
+      runner_(pass_.plan, model.parameters().arrays_for(DType::f32, pass_.shadows, true), pool,
+              {{}, std::move(arena), planned}),
+      pass_units_(Backend::of(model.parameters().target().device).efficient_rows()) {}
 
-int64_t Evaluator::end_of_pass(const data::TokenStore& store, int64_t first) const {
+int64_t Evaluator::end_of_pass(const data::SampleStore& store, int64_t first, int64_t most) const {
   const std::span<const int32_t> lengths = store.lengths();
-  int64_t tokens = 0, end = first;
-  for (; end < store.samples(); ++end) {
-    tokens += lengths[static_cast<size_t>(end)];
-    if (end > first && tokens > batch_tokens_) break;
+  int64_t units = 0, end = first;
+  for (; end < most; ++end) {
+    units += lengths[static_cast<size_t>(end)];
+    if (end > first && units > pass_units_) break;
   }
   return end;
 }
 
-Extents Evaluator::largest_pass(const data::TokenStore& store) const {
-  Extents most;
+Extents Evaluator::largest_pass(const data::SampleStore& store) const {
+  int64_t samples = 0, most_units = 0, longest = 0;
   const std::span<const int32_t> lengths = store.lengths();
   for (int64_t first = 0; first < store.samples();) {
-    const int64_t end = end_of_pass(store, first);
-    most[Axis::sequences] = std::max(most[Axis::sequences], end - first);
-    int64_t tokens = 0;
+    const int64_t end = end_of_pass(store, first, store.samples());
+    samples = std::max(samples, end - first);
+    int64_t units = 0;
     for (; first < end; ++first) {
       const int64_t length = lengths[static_cast<size_t>(first)];
-      tokens += length;
-      most.longest = std::max(most.longest, length);
+      units += length;
+      longest = std::max(longest, length);
     }
-    most[Axis::tokens] = std::max(most[Axis::tokens], tokens);
+    most_units = std::max(most_units, units);
   }
-  most[Axis::reads] = most[Axis::sequences];
-  return most;
+  return processor_.extents(samples, most_units, longest);
 }
 
-void Evaluator::reserve(const data::TokenStore& store) {
-  if (!execution_.gpu()) return;
+void Evaluator::reserve(const data::SampleStore& store) {
+  if (!Backend::of(model_.parameters().target().device).runs_ahead()) return;
   for (;;) {
-    const Extents most = largest_pass(store);
     try {
-      return execution_.resize(most);
+      return runner_.resize(largest_pass(store));
     } catch (const Error& error) {
-      if (error.kind() != ErrorKind::memory || batch_tokens_ <= most.longest) throw;
-      batch_tokens_ /= 2;
+      const std::span<const int32_t> lengths = store.lengths();
+      const int64_t longest = *std::max_element(lengths.begin(), lengths.end());
+      if (error.kind() != ErrorKind::memory || pass_units_ <= longest) throw;
+      pass_units_ /= 2;
     }
   }
 }
 
-bool Evaluator::run(const data::TokenStore& store, const Take& take,
-                    const std::function<bool(int64_t samples)>& proceed) {
-  encoder_.parameters().refresh(pool_);
-  models::Batch batch(encoder_.config());
-  std::vector<int32_t> ids;
-  std::vector<int32_t> types;
-  std::vector<char> buffer;
-  const auto width = static_cast<size_t>(forward_.output.width);
-  const std::span<const int32_t> lengths = store.lengths();
-  for (int64_t first = 0; first < store.samples();) {
-    batch.clear();
-    const int64_t end = end_of_pass(store, first);
-    for (int64_t sample = first; sample < end; ++sample) {
-      const auto length = static_cast<size_t>(lengths[static_cast<size_t>(sample)]);
-      ids.resize(length);
-      types.resize(length);
-      store.read(sample, ids.data(), types.data(), buffer);
-      batch.add(ids, types, sample);
-    }
-    execution_.resize(batch.extents());
-    batch.bind(forward_.inputs, execution_);
-    execution_.run();
-    const auto* rows = execution_.output<float>(forward_.output);
-    for (; first < end; ++first, rows += width) take(first, {rows, width});
-    if (proceed && !proceed(first)) return false;
+Evaluator::Started Evaluator::start(const data::SampleStore& store, int64_t first, int64_t most) {
+  Started started{first, end_of_pass(store, first, most)};
+  batch_.set_layout(processor_.layout());
+  for (int64_t sample = first; sample < started.end; ++sample) {
+    store.read(sample, buffer_);
+    processor_.append(buffer_, sample, batch_);
   }
+  runner_.resize(batch_.extents());
+  pass_.bind(batch_, runner_);
+  runner_.start();
+  started.logits = runner_.fetch({&pass_.output, 1});
+  return started;
+}
+
+bool Evaluator::run(const data::SampleStore& store, const Range& range, const Take& take,
+                    const std::function<bool(int64_t samples)>& proceed) {
+  model_.parameters().refresh(pool_);
+  const auto width = static_cast<size_t>(pass_.output.width);
+  Started last;
+  const auto give = [&] {
+    if (!last.logits) return;
+    const auto* rows = reinterpret_cast<const float*>(last.logits->data());
+    for (int64_t i = last.first; i < last.end; ++i, rows += width) take(i, {rows, width});
+  };
+  for (int64_t first = range.first; first < range.end;) {
+    Started next = start(store, first, range.end);
+    give();
+    last = std::move(next);
+    first = last.end;
+    if (proceed && !proceed(last.first)) return false;
+  }
+  give();
+  if (proceed) proceed(last.end);
   return true;
 }
 
-Evaluation Evaluator::evaluate(const data::TokenStore& store, metrics::Problem problem,
-                               const std::vector<std::string>& metrics) {
+SplitScores Evaluator::evaluate(const data::SampleStore& store, ProblemType problem,
+                                const std::vector<std::string>& metrics,
+                                comm::Communicator& ranks) {
   const Stopwatch watch;
-  metrics::Judge judge(problem, forward_.output.width, metrics);
+  metrics::LogitScorer scorer(problem, pass_.output.width, metrics);
   std::vector<float> targets(static_cast<size_t>(store.target_width()));
-  run(store, [&](int64_t sample, std::span<const float> logits) {
-    if (problem == metrics::Problem::single_label) {
-      judge.add_class(logits, store.class_of(sample));
+  const auto add = [&](int64_t sample, std::span<const float> logits) {
+    if (problem == ProblemType::single_label) {
+      scorer.add_class(logits, store.class_of(sample));
       return;
     }
     store.targets_of(sample, targets.data());
-    if (problem == metrics::Problem::regression) {
-      judge.add_score(logits, targets.front());
+    if (problem == ProblemType::regression) {
+      scorer.add_score(logits, targets.front());
     } else {
       std::vector<bool> flags;
       for (const float target : targets) flags.push_back(target > 0);
-      judge.add_labels(logits, flags);
+      scorer.add_labels(logits, flags);
     }
-  });
-  Evaluation result;
-  result.samples = store.samples();
-  result.tokens = store.tokens();
-  result.loss = judge.loss();
-  result.metrics = judge.results();
+  };
+  run(store, part_of(store, ranks), add);
+  SplitScores result;
   result.seconds = watch.seconds();
+  if (ranks.size() > 1) {
+    const metrics::LogitScorer empty(problem, pass_.output.width, metrics);
+    result.seconds = merge_scores(scorer, empty, result.seconds, ranks);
+  }
+  result.samples = store.samples();
+  result.units = store.units();
+  result.loss = scorer.loss();
+  result.metrics = scorer.results();
   return result;
 }
 

@@ -9,9 +9,9 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <filesystem>
 
 #include "base/error.h"
+#include "base/file_calls.h"
 
 namespace hone::train {
 namespace {
@@ -37,7 +37,7 @@ void append_raw(std::string& out, T value) {
   out.append(bytes, sizeof value);
 }
 
-/// As TFRecord hides checksums that stand beside what they check.
+/// Masks a checksum, as TFRecord does with those that stand beside what they check.
 uint32_t masked(uint32_t crc) { return std::rotr(crc, 15) + 0xa282ead8; }
 
 /// Protobuf's wire types.
@@ -58,10 +58,11 @@ void append_bytes(std::string& out, uint32_t field, std::string_view bytes) {
   out += bytes;
 }
 
-/// SessionLog: status = 1 (enum), of which 1 is START.
+/// The fields of SessionLog are: status = 1 (enum), of which 1 is START.
 constexpr std::string_view kSessionStart = "\x08\x01";
 
-/// Event: wall_time = 1 (double), step = 2 (int64), file_version = 3, summary = 5, session_log = 7.
+/// The fields of Event are: wall_time = 1 (double), step = 2 (int64), file_version = 3, summary =
+/// 5, session_log = 7.
 std::string event(double wall_time, int64_t step) {
   std::string out;
   append_key(out, 1, kFixed64);
@@ -71,7 +72,7 @@ std::string event(double wall_time, int64_t step) {
   return out;
 }
 
-/// Summary: value = 1, of tag = 1 and simple_value = 2 (float).
+/// The fields of Summary are: value = 1, of tag = 1 and simple_value = 2 (float).
 void append_scalar(std::string& summary, std::string_view tag, double value) {
   std::string scalar;
   append_bytes(scalar, 1, tag);
@@ -120,16 +121,16 @@ std::string event_message(const LogEntry& entry, double wall_time) {
 }
 
 EventFile::EventFile(const std::string& folder, int64_t resumed_step) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) fail(ErrorKind::usage, "{}: cannot create: {}", folder, error.message());
+  if (!make_folders(folder)) {
+    fail(creation_error_kind(errno), "{}: cannot create: {}", folder, std::strerror(errno));
+  }
   const double started = now();
   for (int number = 0; fd_ < 0; ++number) {
     path_ = fmt::format("{}/events.out.tfevents.{}.{}.{}.{}", folder, static_cast<int64_t>(started),
                         host_name(), ::getpid(), number);
-    fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
+    fd_ = create_file(path_, O_EXCL | O_APPEND);
     if (fd_ < 0 && errno != EEXIST) {
-      fail(ErrorKind::usage, "{}: cannot create: {}", path_, std::strerror(errno));
+      fail(creation_error_kind(errno), "{}: cannot create: {}", path_, std::strerror(errno));
     }
   }
   std::string version = event(started, 0);
@@ -146,11 +147,8 @@ EventFile::~EventFile() {
 }
 
 void EventFile::append(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t put = ::write(fd_, bytes.data(), bytes.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) fail(ErrorKind::io, "{}: cannot write: {}", path_, std::strerror(errno));
-    bytes.remove_prefix(static_cast<size_t>(put));
+  if (!write_bytes(fd_, path_, bytes)) {
+    fail(ErrorKind::io, "{}: cannot write: {}", path_, std::strerror(errno));
   }
 }
 

@@ -21,10 +21,10 @@ class EventFile {
   EventFile& operator=(const EventFile&) = delete;
 
   const std::string& path() const { return path_; }
-  /// One event for the entry, in the file when this returns: `wall_time` is in seconds since 1970.
-  /// A full disk is an io error that names the path.
+  /// Writes one event for the entry, which is in the file when this returns: `wall_time` is in
+  /// seconds since 1970. A full disk is an io error that names the path.
   void write(const LogEntry& entry, double wall_time);
-  /// The same, now.
+  /// Writes one event for the entry with the time of the call.
   void write(const LogEntry& entry);
 
  private:
@@ -33,13 +33,13 @@ class EventFile {
   int fd_ = -1;
 };
 
-/// The Event message of an entry: its values and the epoch ("epoch") as scalars of its step.
+/// Gives the Event message of an entry: its values and the epoch ("epoch") as scalars of its step.
 std::string event_message(const LogEntry& entry, double wall_time);
 
-/// A message in TFRecord's frame: length, checksum of the length, message, checksum of it.
+/// Puts a message in TFRecord's frame: length, checksum of the length, message, checksum of it.
 std::string tf_record(std::string_view message);
 
-/// CRC-32C (Castagnoli).
+/// Computes CRC-32C (Castagnoli).
 uint32_t crc32c(std::string_view bytes);
 
 }  // namespace hone::train

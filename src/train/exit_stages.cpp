@@ -1,7 +1,7 @@
 #include "train/exit_stages.h"
 
 #include "base/file.h"
-#include "train/trainee.h"
+#include "train/trained_model.h"
 
 namespace hone::train {
 
@@ -13,8 +13,8 @@ std::vector<Options> exit_stages(const Options& options) {
   first.predict = false;
   first.output = options.output + "/stage-1";
   Options second = options;
-  second.stopping = {};  // by evaluations of the last layer, which stays as it is
-  if (!options.model.model.empty() && !Trainee(first, open_corpus(first)).has_new_head()) {
+  second.stopping = {};  // stopping goes by evaluations of the last layer, which stays as it is
+  if (!options.model.model.empty() && !TrainedModel(first, open_corpus(first)).has_new_head()) {
     return {second};
   }
   second.tokens = first.tokens;

@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/file_calls.h"
 
 namespace hone::train {
 namespace {
@@ -19,26 +20,29 @@ void remove_leftovers(const std::string& folder) {
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
     if (entry.path().filename().string().find(".partial-") == std::string::npos) continue;
-    fs::remove_all(entry.path(), ignored);
+    remove_tree(entry.path().string());
   }
 }
 
 }  // namespace
 
 FolderLock::FolderLock(const std::string& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) fail(ErrorKind::usage, "{}: cannot create: {}", folder, error.message());
+  if (!make_folders(folder)) {
+    fail(creation_error_kind(errno), "{}: cannot create: {}", folder,
+         std::generic_category().message(errno));
+  }
   const std::string path = folder + "/.lock";
-  fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  fd_ = create_file(path, 0);
   if (fd_ < 0) {
-    fail(ErrorKind::usage, "{}: cannot create: {}", path, std::generic_category().message(errno));
+    fail(creation_error_kind(errno), "{}: cannot create: {}", path,
+         std::generic_category().message(errno));
   }
   if (::flock(fd_, LOCK_EX | LOCK_NB) != 0) {
     ::close(fd_);
-    fail(ErrorKind::usage, "--output_dir: {} is in use by another run", quote(folder));
+    fail(ErrorKind::usage, "output: {} is in use by another run", quote(folder));
   }
   remove_leftovers(folder);
+  remove_leftovers(folder + "/tokens");
 }
 
 FolderLock::~FolderLock() { ::close(fd_); }

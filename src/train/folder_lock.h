@@ -7,8 +7,9 @@ namespace hone::train {
 /// A folder that one run alone writes to. The lock ends with the process, however that ends.
 class FolderLock {
  public:
-  /// Makes the folder where it is missing. One that another run holds is a usage error that names
-  /// it. What runs that were killed left half written is removed.
+  /// Locks the folder, and makes it where it is missing. A folder that another run holds is a usage
+  /// error that names it. Half-written files that killed runs left, here and in tokens/, are
+  /// removed.
   explicit FolderLock(const std::string& folder);
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;

@@ -8,13 +8,14 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/file_calls.h"
 #include "base/json.h"
 #include "base/json_text.h"
 
 namespace hone::train {
 namespace {
 
-/// Whether the line is an entry of a step that is kept.
+/// Says whether the line is an entry of a step that is kept.
 bool is_kept(std::string_view line, int64_t resumed_step, const std::string& path) {
   try {
     const Json json = parse_json(line, path);
@@ -42,6 +43,22 @@ void keep_lines(const std::string& path, int64_t resumed_step) {
   kept.commit();
 }
 
+std::string ranks_text(const std::vector<RankEntry>& ranks) {
+  std::string text = "[";
+  for (size_t rank = 0; rank < ranks.size(); ++rank) {
+    text += rank > 0 ? ",{\"rank\":" : "{\"rank\":";
+    append_json(text, static_cast<int64_t>(rank));
+    text += ",\"host\":";
+    append_json(text, std::string_view(ranks[rank].host));
+    text += ",\"samples\":";
+    append_json(text, ranks[rank].samples);
+    text += ",\"seconds\":";
+    append_json(text, ranks[rank].seconds);
+    text += '}';
+  }
+  return text + ']';
+}
+
 }  // namespace
 
 std::string json_line(const LogEntry& entry) {
@@ -55,6 +72,7 @@ std::string json_line(const LogEntry& entry) {
     line += ':';
     append_json(line, value);
   }
+  if (!entry.ranks.empty()) line += ",\"ranks\":" + ranks_text(entry.ranks);
   return line + "}\n";
 }
 
@@ -67,12 +85,8 @@ JsonLog::JsonLog(const std::string& path, int64_t resumed_step) : path_(path) {
 JsonLog::~JsonLog() { ::close(fd_); }
 
 void JsonLog::write(const LogEntry& entry) {
-  const std::string line = json_line(entry);
-  for (std::string_view left = line; !left.empty();) {
-    const ssize_t put = ::write(fd_, left.data(), left.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) fail(ErrorKind::io, "{}: cannot write: {}", path_, std::strerror(errno));
-    left.remove_prefix(static_cast<size_t>(put));
+  if (!write_bytes(fd_, path_, json_line(entry))) {
+    fail(ErrorKind::io, "{}: cannot write: {}", path_, std::strerror(errno));
   }
 }
 

@@ -13,14 +13,15 @@ namespace hone::train {
 class JsonLog {
  public:
   /// A log that goes on behind `resumed_step` keeps the lines of the file at `path` up to that
-  /// step; later ones, and one that was cut off, are dropped: the run will write them again. With
-  /// -1 it begins anew.
+  /// step; later ones, and one that was cut off, are dropped: the run will write them again. The
+  /// log begins anew where it is -1.
   explicit JsonLog(const std::string& path, int64_t resumed_step = -1);
   ~JsonLog();
   JsonLog(const JsonLog&) = delete;
   JsonLog& operator=(const JsonLog&) = delete;
 
-  /// The line is in the file when this returns. A full disk is an io error that names the path.
+  /// Writes the line, which is in the file when this returns. A full disk is an io error that names
+  /// the path.
   void write(const LogEntry& entry);
 
  private:
@@ -28,7 +29,7 @@ class JsonLog {
   int fd_ = -1;
 };
 
-/// The line of an entry, with its line feed.
+/// Gives the line of an entry, with its line feed.
 std::string json_line(const LogEntry& entry);
 
 }  // namespace hone::train

@@ -7,11 +7,20 @@
 
 namespace hone::train {
 
-/// What a run says of itself at one step: names and numbers ("loss", "learning_rate"), in order.
+/// One rank's part of a step.
+struct RankEntry {
+  std::string host;
+  int64_t samples = 0;
+  double seconds = 0;  ///< without waiting for others
+};
+
+/// Holds what a run says of itself at one step: names and numbers ("loss", "learning_rate"), in
+/// order.
 struct LogEntry {
   int64_t step = 0;
   double epoch = 0;
   std::vector<std::pair<std::string, double>> values;
+  std::vector<RankEntry> ranks = {};  ///< by rank, where shares follow speed
 };
 
 }  // namespace hone::train

@@ -3,75 +3,73 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/cpu/peak.h"
 #include "kernels/cuda/peak.h"
-#include "optim/gpu_optimizer.h"
+#include "train/processor_peak.h"
 
 namespace hone::train {
 namespace {
 
-/// The batches of an optimiser step that each add to its gradients.
+/// Counts the optimiser steps of an epoch; the batches of a step each add to its gradients.
 int64_t steps_of_epoch(const Options& options, const data::Sampler& sampler, int64_t epoch) {
   const int64_t batches = sampler.batches(epoch);
   return (batches + options.batch.accumulation - 1) / options.batch.accumulation;
 }
 
-/// What the sum of a group's losses is divided by.
-double weight_of(const std::vector<data::PackedBatch>& group, int64_t size,
-                 const std::vector<float>& class_weights) {
-  double sum = 0;
-  for (int64_t i = 0; i < size; ++i) {
-    const data::PackedBatch& batch = group[static_cast<size_t>(i)];
-    if (class_weights.empty()) {
-      sum += static_cast<double>(batch.size());
-    } else {
-      for (const int64_t label : batch.classes) sum += class_weights[static_cast<size_t>(label)];
-    }
-  }
-  return sum;
+/// Where ranks share memory, gradients lie in it.
+optim::GradientMemory gradient_memory(comm::Communicator& ranks, bool gpu) {
+  if (ranks.size() == 1 || gpu) return {};
+  return [&ranks](size_t bytes) { return ranks.window(bytes); };
 }
 
 }  // namespace
 
-Course plan_course(const Options& options, const data::Sampler& sampler) {
-  Course course;
+StepSchedule plan_steps(const Options& options, const data::Sampler& sampler) {
+  StepSchedule schedule;
   if (options.max_steps > 0) {
-    course.steps = options.max_steps;
-    for (int64_t steps = 0; steps < course.steps; ++course.epochs) {
-      steps += steps_of_epoch(options, sampler, course.epochs);
+    schedule.steps = options.max_steps;
+    for (int64_t steps = 0; steps < schedule.steps; ++schedule.epochs) {
+      steps += steps_of_epoch(options, sampler, schedule.epochs);
     }
   } else {
-    course.epochs = static_cast<int64_t>(std::ceil(options.epochs));
-    for (int64_t epoch = 0; epoch < course.epochs; ++epoch) {
+    schedule.epochs = static_cast<int64_t>(std::ceil(options.epochs));
+    for (int64_t epoch = 0; epoch < schedule.epochs; ++epoch) {
       const double share = std::min(1., options.epochs - static_cast<double>(epoch));
       const auto steps = static_cast<double>(steps_of_epoch(options, sampler, epoch));
-      course.steps += static_cast<int64_t>(std::ceil(share * steps));
+      schedule.steps += static_cast<int64_t>(std::ceil(share * steps));
     }
   }
-  const auto total = static_cast<double>(course.steps);
-  course.schedule.kind = options.schedule;
-  course.schedule.total = course.steps;
-  course.schedule.warmup = options.warmup_steps > 0
-                               ? options.warmup_steps
+  const auto total = static_cast<double>(schedule.steps);
+  schedule.learning_rate.kind = options.schedule;
+  schedule.learning_rate.total = schedule.steps;
+  schedule.learning_rate.warmup =
+      options.warmup_steps > 0 ? options.warmup_steps
                                : static_cast<int64_t>(std::ceil(options.warmup_ratio * total));
   constexpr int64_t kMostLogged = 500;  // Trainer's interval
-  course.logging_steps = options.logging_steps > 0
-                             ? options.logging_steps
-                             : std::clamp<int64_t>(course.steps / 20, 1, kMostLogged);
-  return course;
+  schedule.logging_steps = options.logging_steps > 0
+                               ? options.logging_steps
+                               : std::clamp<int64_t>(schedule.steps / 20, 1, kMostLogged);
+  return schedule;
 }
 
-Loop::Loop(const Parts& parts, const Course& course, const ops::LossOptions& loss,
+Loop::Loop(const Parts& parts, const StepSchedule& schedule, const ops::LossOptions& loss,
            Fingerprint fingerprint)
     : parts_(parts),
-      course_(course),
+      step_schedule_(schedule),
       loss_(loss),
-      fingerprint_(std::move(fingerprint)),
-      optimizer_(parts.model.encoder().parameters(), parts.model.trainable(),
-                 parts.options.optimizer),
-      stepper_(parts.model.encoder(), loss, optimizer_, parts.pool, parts.options.step),
-      evaluator_(std::make_unique<Evaluator>(parts.model.encoder(), parts.pool, stepper_.arena())),
-      batch_(parts.model.config()) {}
+      optimizer_(optim::Optimizer::make(parts.model.model().parameters(), parts.model.trainable(),
+                                        parts.options.optimizer,
+                                        gradient_memory(parts.ranks, parts.options.gpu))),
+      backend_(Backend::of(parts.model.model().parameters().target().device)),
+      stepper_(parts.model.model(), loss, *optimizer_, parts.pool, parts.options.step,
+               parts.options.planned),
+      slices_(slices_of(parts.options.parallel, parts.ranks)),
+      strategy_(Strategy::make({parts.options, parts.ranks, parts.model.model(), loss_, *optimizer_,
+                                stepper_, parts.pool})),
+      shares_(slices_.total),
+      evaluator_(std::make_unique<Evaluator>(parts.model.model(), parts.model.processor(),
+                                             parts.pool, stepper_.arena(), parts.options.planned)),
+      writer_(parts.options, {parts.model, *optimizer_, state_}, std::move(fingerprint), parts.pool,
+              parts.observer, parts.summary) {}
 
 void Loop::reserve(const Extents& largest) {
   for (const Datasets::Part& part : parts_.data.evaluations) evaluator_->reserve(part.store);
@@ -79,57 +77,70 @@ void Loop::reserve(const Extents& largest) {
 }
 
 void Loop::resume(const std::string& folder) {
-  read_checkpoint(folder, {parts_.model, optimizer_, state_}, fingerprint_, parts_.pool);
+  read_checkpoint(folder, {parts_.model, *optimizer_, state_}, writer_.fingerprint(), parts_.pool);
   parts_.summary.last_checkpoint = folder;
 }
 
 bool Loop::load_group(Started& step) {
-  const Stopwatch watch;
-  step.group.resize(static_cast<size_t>(parts_.options.batch.accumulation));
-  while (step.size < static_cast<int64_t>(step.group.size())) {
-    if (!loader_->next(step.group[static_cast<size_t>(step.size)])) break;
-    if (step.group[static_cast<size_t>(step.size++)].ends_epoch()) break;
+  const profile::Span span("waiting for a batch", profile::Stage::loading);
+  step_watch_ = Stopwatch();
+  exposed_before_ = parts_.ranks.times().exposed;
+  const auto most = static_cast<size_t>(parts_.options.batch.accumulation);
+  step.group.assign(slices_.count, SliceBatches(most));
+  while (step.size < most) {
+    std::vector<data::Batch*> next;
+    for (SliceBatches& slice : step.group) next.push_back(&slice[step.size]);
+    if (!loader_->next(next)) break;
+    if (step.group.front()[step.size++].ends_epoch()) break;
   }
-  // A GPU is at work meanwhile.
-  if (!optimizer_.gpu()) parts_.summary.stages.add(Stage::loading, watch.seconds());
+  step.state.waited = step_watch_.seconds();
   return step.size > 0;
 }
 
-void Loop::fill_batch(const data::PackedBatch& packed) {
-  batch_.clear();
-  for (size_t k = 0; k < packed.samples.size(); ++k) {
-    const auto begin = static_cast<size_t>(packed.offsets[k]);
-    const auto count = static_cast<size_t>(packed.offsets[k + 1]) - begin;
-    batch_.add(std::span(packed.ids).subspan(begin, count),
-               std::span(packed.type_ids).subspan(begin, count), packed.samples[k]);
+double Loop::weight_of(const Started& step) const {
+  const std::vector<float>& class_weights = loss_.class_weights;
+  const data::SampleStore& store = parts_.data.training->store;
+  double sum = 0;
+  for (size_t i = 0; i < step.size; ++i) {
+    const std::vector<int64_t>& samples = step.group.front()[i].all();
+    if (class_weights.empty() || !loss_.weights_divide) {
+      sum += static_cast<double>(samples.size());
+      continue;
+    }
+    for (const int64_t sample : samples) {
+      sum += class_weights[static_cast<size_t>(store.class_of(sample))];
+    }
   }
-  labels_.classes.assign(packed.classes.begin(), packed.classes.end());
-  labels_.targets = packed.targets;
+  return sum;
 }
 
 void Loop::run_group(Started& step) {
-  step.state = {.seed = parts_.options.seed,
-                .step = next_step(),
-                .count = weight_of(step.group, step.size, loss_.class_weights),
-                .loss_scale = scale()};
-  for (int64_t i = 0; i < step.size; ++i) {
-    fill_batch(step.group[static_cast<size_t>(i)]);
-    step.state.first = i == 0;
-    step.losses.push_back(stepper_.start(batch_, labels_, step.state));
-    rates_.flops += stepper_.flops(batch_.extents());
-    if (optimizer_.gpu() || scaled()) continue;
-    if (!std::isfinite(stepper_.loss(step.losses.back()))) diverged(step, "the loss");
-  }
+  step.state.seed = parts_.options.seed;
+  step.state.step = next_step();
+  step.state.count = weight_of(step);
+  step.state.loss_scale = scale();
+  parts_.ranks.set_step(next_step() + 1);
+  strategy_->run(step.group, step.size, step.state,
+                 [&](const data::Batch& batch, const Stepper::Ticket& loss) {
+                   step.losses.push_back(loss);
+                   if (!loss) return;
+                   rates_.flops += stepper_.flops(batch.extents());
+                   if (backend_.runs_ahead() || scaled() || !alone()) return;
+                   if (!std::isfinite(stepper_.loss(loss))) diverged(step, "the loss");
+                 });
 }
 
 void Loop::start_step(Started step) {
   starting_ = true;
   run_group(step);
-  step.rate = parts_.options.learning_rate * course_.schedule.factor(next_step());
-  const Stopwatch watch;
-  step.update = optimizer_.start_step(step.rate, parts_.pool, scale());
+  step.rate = parts_.options.learning_rate * step_schedule_.learning_rate.factor(next_step());
+  {
+    const profile::Span span(
+        "optimizer", backend_.runs_ahead() ? profile::Stage::device : profile::Stage::optimizer);
+    step.update = optimizer_->start_step(step.rate, parts_.pool, scale());
+  }
+  stepper_.end_step();
   evaluated_.reset();
-  if (!optimizer_.gpu()) parts_.summary.stages.add(Stage::optimizer, watch.seconds());
   starting_ = false;
   const size_t more = ahead(step);
   started_.push_back(std::move(step));
@@ -138,18 +149,14 @@ void Loop::start_step(Started step) {
 
 size_t Loop::ahead(const Started& step) const {
   constexpr size_t kAhead = 12;  // hides the host; reports come that much later
-  if (!optimizer_.gpu() || scaled()) return 0;
+  if (!backend_.runs_ahead() || scaled() || balancer_) return 0;
   const int64_t number = next_step() + 1;
   const bool ends = step.last().ends_epoch();
-  if (number >= course_.steps || due(parts_.options.evaluation, number, ends) ||
+  if (number >= step_schedule_.steps || due(parts_.options.evaluation, number, ends) ||
       due(parts_.options.saving, number, ends)) {
     return 0;
   }
-  size_t losses = 0;
-  for (const Stepper::Ticket& ticket : step.losses) losses += ticket.count;
-  // All of a step's losses and the next one's must be there when it is looked at.
-  const size_t room = Stepper::kInFlight / losses;
-  return std::min(kAhead, room > 2 ? room - 2 : 0);
+  return kAhead;
 }
 
 void Loop::settle_all() {
@@ -157,10 +164,22 @@ void Loop::settle_all() {
 }
 
 void Loop::settle() {
-  const optim::StepReport report = optimizer_.report(started_.front().update);
-  const Started step = std::move(started_.front());
+  optim::StepReport report;
   double loss = 0;
-  for (const Stepper::Ticket& ticket : step.losses) loss += stepper_.loss(ticket);
+  {
+    const profile::Span span("waiting for the device", backend_.runs_ahead()
+                                                           ? profile::Stage::device
+                                                           : profile::Stage::optimizer);
+    report = optimizer_->report(started_.front().update);
+    if (alone()) {
+      for (const Stepper::Ticket& ticket : started_.front().losses) loss += loss_of(ticket);
+    }
+  }
+  const Started step = std::move(started_.front());
+  if (!alone()) {
+    const profile::Span span("telling the ranks", profile::Stage::communication);
+    loss = tell(step);
+  }
   if (!std::isfinite(loss) && !scaled()) diverged(step, "the loss");
   if (report.skipped) {
     if (!scaled() || scale() < 2) diverged(step, "a gradient");
@@ -173,34 +192,21 @@ void Loop::settle() {
   finish_step(step, std::isfinite(loss) ? loss : state_.last_loss, report);
 }
 
-/// A GPU may have gone on since: without changing weights, as it takes no step that is not finite,
-/// and the step is run again.
-std::string Loop::where_not_finite(const Started& step) {
-  if (!optimizer_.gpu()) return stepper_.first_non_finite();
-  std::string found;
-  for (int64_t i = 0; i < step.size && found.empty(); ++i) {
-    fill_batch(step.group[static_cast<size_t>(i)]);
-    StepState state = step.state;
-    state.first = i == 0;
-    stepper_.accumulate(batch_, labels_, state);
-    found = stepper_.first_non_finite();
-  }
-  return found;
-}
-
 bool Loop::scaled() const { return parts_.options.step.dtype == DType::f16; }
 
 double Loop::scale() const { return scaled() ? state_.scaler.scale() : 1; }
 
 void Loop::finish_step(const Started& step, double loss, const optim::StepReport& report) {
-  const data::PackedBatch& last = step.last();
+  const data::Batch& last = step.last();
   const double rate = step.rate;
-  for (int64_t i = 0; i < step.size; ++i) {
-    const data::PackedBatch& packed = step.group[static_cast<size_t>(i)];
-    rates_.samples += packed.size();
-    rates_.tokens += packed.tokens();
-    state_.samples += packed.size();
-    state_.tokens += packed.tokens();
+  for (size_t i = 0; i < step.size; ++i) {
+    const data::Batch& packed = step.group.front()[i];
+    const int64_t samples = std::ssize(packed.all());
+    const int64_t units = alone() ? packed.units : parts_.sampler.tokens(packed.all());
+    rates_.samples += samples;
+    rates_.tokens += units;
+    state_.samples += samples;
+    state_.tokens += units;
   }
   state_.position = last.end;
   epoch_ended_ = last.ends_epoch();
@@ -210,38 +216,44 @@ void Loop::finish_step(const Started& step, double loss, const optim::StepReport
   state_.loss_since_log += loss;
   state_.loss_in_all += loss;
   state_.last_loss = loss;
-  const bool ended = state_.step >= course_.steps;
-  if (state_.step % course_.logging_steps == 0 || ended) log_training(report, rate);
+  const bool ended = state_.step >= step_schedule_.steps;
+  if (state_.step % step_schedule_.logging_steps == 0 || ended) log_training(report, rate);
   show_progress(rate);
   if (due(parts_.options.evaluation)) evaluate_and_compare();
   if (due(parts_.options.saving) ||
       (ended && parts_.options.saving.kind != Interval::Kind::never)) {
-    save();
+    save(!ended);
   }
   between_ = false;
 }
 
 void Loop::train() {
   const Stopwatch watch;
+  std::optional<profile::Span> preparing(std::in_place, "preparing", profile::Stage::loading);
   const int64_t resumed = state_.step > 0 ? state_.step : -1;
-  json_log_.emplace(parts_.options.output + "/log.jsonl", resumed);
-  event_file_.emplace(parts_.options.output + "/runs", resumed);
+  if (writes()) {
+    json_log_.emplace(parts_.options.output + "/log.jsonl", resumed);
+    event_file_.emplace(parts_.options.output + "/runs", resumed);
+  }
   data::LoaderOptions loading;
   loading.workers = parts_.options.batch.workers;
   loading.begin = state_.position;
-  loading.end_epoch = course_.epochs;
-  loader_ = std::make_unique<data::Loader>(parts_.data.training->store, parts_.sampler, loading);
-  if (optimizer_.gpu()) {
+  loading.end_epoch = step_schedule_.epochs;
+  loader_ = std::make_unique<SliceLoader>(parts_.data.training->store, parts_.model.processor(),
+                                          parts_.sampler, loading, slices_, shares_);
+  if (parts_.options.parallel.balance) balancer_.emplace(slices_.total, loading.ahead());
+  if (parts_.options.gpu) {
     peak_flops_ = kernels::cuda::measured_peak(parts_.options.step.dtype);
   } else {
     // fp16 is emulated: its products run in fp32.
     const DType products = scaled() ? DType::f32 : parts_.options.step.dtype;
-    peak_flops_ = 1e9 * kernels::measured_peak(parts_.model.encoder().parameters().isa(), products,
-                                               parts_.pool);
+    peak_flops_ = processor_peak(parts_.model.model().parameters().isa(), products, parts_.pool);
   }
+  if (writes()) writer_.reserve();
   Summary& summary = parts_.summary;
   rates_ = {};
-  rates_.aside = summary.stages[Stage::evaluation] + summary.stages[Stage::checkpoint];
+  rates_.excluded_seconds = summary.stages[Stage::evaluation] + summary.stages[Stage::checkpoint];
+  preparing.reset();
   try {
     run_steps();
   } catch (const Error& error) {
@@ -249,7 +261,8 @@ void Loop::train() {
     faulted(error);
   }
   account();
-  summary.stopped_early = !summary.interrupted && out_of_patience();
+  tell_profile();
+  summary.stopped_early |= !summary.interrupted && out_of_patience();
   summary.train_seconds = watch.seconds();
   summary.waiting_share = loader_->waiting_seconds() / std::max(summary.train_seconds, 1e-9);
   summary.steps = state_.step;
@@ -259,32 +272,45 @@ void Loop::train() {
   summary.train_loss = state_.loss_in_all / static_cast<double>(std::max<int64_t>(1, state_.step));
   summary.best = state_.best;
   summary.best_step = state_.best_step;
+  summary.communication = parts_.ranks.times();
+  summary.communication_bytes = strategy_->bytes();
   if (summary.interrupted) return;
-  write_state(parts_.options.output, {parts_.model, optimizer_, state_});
-  record({state_.step,
-          epoch(),
-          {{"train_loss", summary.train_loss},
-           {"train_runtime", summary.train_seconds},
-           {"waiting_share", summary.waiting_share}}});
+  if (writes()) write_state(parts_.options.output, state_, optimizer_->steps());
+  LogEntry entry{state_.step,
+                 epoch(),
+                 {{"train_loss", summary.train_loss},
+                  {"train_runtime", summary.train_seconds},
+                  {"waiting_share", summary.waiting_share}}};
+  if (parts_.ranks.size() > 1) {
+    entry.values.emplace_back("exposed_communication", summary.communication.exposed);
+  }
+  record(entry);
 }
 
 void Loop::run_steps() {
   Summary& summary = parts_.summary;
-  while (next_step() < course_.steps && !out_of_patience()) {
+  while (next_step() < step_schedule_.steps && !out_of_patience()) {
+    profile::begin_step();
     Started step;
     if (!load_group(step)) break;
     start_step(std::move(step));
-    if (parts_.observer.stop_requested()) {
+    if (stop_requested()) {
       settle_all();
       summary.interrupted = true;
-      if (summary.last_checkpoint != checkpoint_path(parts_.options.output, state_.step)) save();
+      save(false);
       break;
     }
+    write_files(Stage::checkpoint, [&] { writer_.check(); });
+    summary.stopped_early = end_requested();
+    if (summary.stopped_early) break;
   }
   settle_all();
+  write_files(Stage::checkpoint, [&] { writer_.finish(); });
+  agree_on_checkpoint();
 }
 
-std::string Loop::what_is_left() const {
+std::string Loop::what_is_left() {
+  writer_.wait();
   const std::string& last = parts_.summary.last_checkpoint;
   return last.empty() ? "no checkpoint was written" : "the last good checkpoint is " + last;
 }
@@ -293,7 +319,7 @@ bool Loop::is_fault(const Error& error) {
   return error.kind() == ErrorKind::internal || error.kind() == ErrorKind::memory;
 }
 
-void Loop::faulted(const Error& error) const {
+void Loop::faulted(const Error& error) {
   const int64_t first = state_.step + 1;
   const int64_t last = std::max(first, next_step() + (starting_ ? 1 : 0));
   const std::string steps = between_        ? fmt::format("behind step {}", state_.step)
@@ -309,20 +335,25 @@ double Loop::epoch() const {
 
 void Loop::account() {
   StageTimes& stages = parts_.summary.stages;
-  stages.add(Stage::forward, stepper_.forward_seconds());
-  stages.add(Stage::backward, stepper_.backward_seconds());
-  optim::GpuOptimizer* gpu = optimizer_.gpu();
-  if (!gpu) return;
-  stages.add(Stage::optimizer, gpu->seconds());
-  const double aside = stages[Stage::evaluation] + stages[Stage::checkpoint] - rates_.aside;
-  const double busy = stepper_.forward_seconds() + stepper_.backward_seconds() + gpu->seconds();
+  const StepTimes& times = stepper_.times();
+  stages.add(Stage::loading, times.starved);
+  stages.add(Stage::forward, times.forward);
+  stages.add(Stage::backward, times.backward);
+  stages.add(Stage::optimizer, optimizer_->seconds());
+  if (!backend_.runs_ahead()) return;
+  const double excluded =
+      stages[Stage::evaluation] + stages[Stage::checkpoint] - rates_.excluded_seconds;
+  const double busy = times.forward + times.backward + optimizer_->seconds();
   parts_.summary.gpu_idle_share =
-      std::max(0., 1 - busy / std::max(1e-9, rates_.watch.seconds() - aside));
+      std::max(0., 1 - busy / std::max(1e-9, rates_.watch.seconds() - excluded));
 }
 
 void Loop::diverged(const Started& step, const std::string& what) {
+  const std::string where = where_not_finite(step);
+  writer_.wait();
+  agree_on_checkpoint();
   fail(ErrorKind::failed, "step {}: {} is not a finite number, first in {}; {}", state_.step + 1,
-       what, where_not_finite(step), what_is_left());
+       what, where, what_is_left());
 }
 
 bool Loop::due(const Interval& interval, int64_t step, bool epoch_ended) {

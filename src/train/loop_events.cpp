@@ -1,4 +1,4 @@
-// What a loop does between steps: logs, evaluations, checkpoints.
+// This file has what a loop does between steps: logs, evaluations, checkpoints.
 #include <algorithm>
 #include <limits>
 
@@ -9,7 +9,7 @@
 namespace hone::train {
 namespace {
 
-/// The names of the best model's metric: as logged, and as users may write it.
+/// Gives the names of the best model's metric: as logged, and as users may write it.
 std::string logged_name(const std::string& metric) {
   if (metric.empty()) return "eval_loss";
   return metric.starts_with("eval_") ? metric : "eval_" + metric;
@@ -17,32 +17,55 @@ std::string logged_name(const std::string& metric) {
 
 }  // namespace
 
+void Loop::write_files(Stage stage, FunctionRef<void()> work) {
+  const StageTimer timer(parts_.summary.stages, stage);
+  try {
+    work();
+  } catch (const Error& problem) {
+    if (is_fault(problem)) throw;  // faulted() says what is left
+    writer_.wait();
+    const std::string& last = parts_.summary.last_checkpoint;
+    fail(problem.kind(), "{}; {}", problem.what(),
+         last.empty() ? "no checkpoint was written before" : "the last good checkpoint is " + last);
+  }
+}
+
 void Loop::record(const LogEntry& entry) {
-  const StageTimer timer(parts_.summary.stages, Stage::logging);
   state_.history.push_back(entry);
-  json_log_->write(entry);
-  event_file_->write(entry);
-  parts_.observer.logged(entry);
+  write_files(Stage::logging, [&] {
+    if (!writes()) return;
+    const LogEntry logged = with_usage(entry);
+    json_log_->write(logged);
+    event_file_->write(logged);
+    parts_.observer.logged(entry);
+  });
 }
 
 void Loop::log_training(const optim::StepReport& report, double rate) {
   const auto steps = static_cast<double>(state_.step - state_.logged_step);
-  record({state_.step,
-          epoch(),
-          {{"loss", state_.loss_since_log / steps},
-           {"grad_norm", report.grad_norm},
-           {"learning_rate", rate}}});
+  LogEntry entry{state_.step,
+                 epoch(),
+                 {{"loss", state_.loss_since_log / steps},
+                  {"grad_norm", report.grad_norm},
+                  {"learning_rate", rate}}};
+  for (size_t rank = 0; balancer_ && rank < news_.size(); ++rank) {
+    const RankWork& work = news_[rank].work;
+    entry.ranks.push_back({parts_.ranks.hosts()[rank], work.samples, work.seconds});
+  }
+  record(entry);
   state_.loss_since_log = 0;
   state_.logged_step = state_.step;
 }
 
 LogEntry evaluate_sets(Evaluator& evaluator, const Corpus& corpus, const Datasets& data,
-                       StageTimes& stages) {
+                       comm::Communicator& ranks, StageTimes& stages) {
   const StageTimer timer(stages, Stage::evaluation);
+  if (profile::Recorder* recorder = profile::active()) recorder->add_fact("evaluations", 1);
   LogEntry entry;
   for (const Datasets::Part& part : data.evaluations) {
-    const Evaluation result = evaluator.evaluate(part.store, corpus.problem(), corpus.metrics);
-    // As run_glue names those of MNLI's second set.
+    const SplitScores result =
+        evaluator.evaluate(part.store, corpus.problem(), corpus.metrics, ranks);
+    // The names of MNLI's second set end as run_glue has them.
     const std::string end = &part == &data.evaluations.front() ? "" : "_mm";
     entry.values.emplace_back("eval_loss" + end, result.loss);
     for (const auto& [name, value] : result.metrics) {
@@ -58,7 +81,8 @@ LogEntry evaluate_sets(Evaluator& evaluator, const Corpus& corpus, const Dataset
 
 LogEntry Loop::evaluate() {
   if (!evaluated_) {
-    evaluated_ = evaluate_sets(*evaluator_, parts_.corpus, parts_.data, parts_.summary.stages);
+    evaluated_ =
+        evaluate_sets(*evaluator_, parts_.corpus, parts_.data, parts_.ranks, parts_.summary.stages);
     evaluated_->step = state_.step;
     evaluated_->epoch = epoch();
   }
@@ -74,7 +98,7 @@ void Loop::evaluate_and_compare() {
   const auto found = std::find_if(entry.values.begin(), entry.values.end(),
                                   [&](const auto& value) { return value.first == name; });
   if (found == entry.values.end()) {
-    fail(ErrorKind::usage, "--metric_for_best_model: {} is none of what is evaluated",
+    fail(ErrorKind::usage, "stopping.metric: {} is none of what is evaluated",
          quote(stopping.metric));
   }
   const bool greater = stopping.greater_is_better.value_or(!name.ends_with("loss"));
@@ -96,29 +120,16 @@ bool Loop::out_of_patience() const {
   return patience > 0 && state_.evaluations_without_gain >= patience;
 }
 
-void Loop::save() {
-  const StageTimer timer(parts_.summary.stages, Stage::checkpoint);
-  const std::string folder = checkpoint_path(parts_.options.output, state_.step);
-  std::string& last = parts_.summary.last_checkpoint;
-  if (last == folder) return;
-  try {
-    write_checkpoint(folder, {parts_.model, optimizer_, state_}, fingerprint_);
-  } catch (const Error& problem) {
-    if (is_fault(problem)) throw;  // faulted() says what is left
-    fail(problem.kind(), "{}; {}", problem.what(),
-         last.empty() ? "no checkpoint was written before" : "the last good checkpoint is " + last);
-  }
-  last = folder;
-  const std::string best =
-      state_.best ? checkpoint_path(parts_.options.output, state_.best_step) : "";
-  rotate_checkpoints(parts_.options.output, parts_.options.save_total_limit, best);
+void Loop::save(bool steps_follow) {
+  if (!writes()) return;
+  write_files(Stage::checkpoint, [&] { writer_.save(steps_follow); });
 }
 
 void Loop::load_best() {
   if (!parts_.options.stopping.load_best || !state_.best || state_.best_step == state_.step) return;
   const StageTimer timer(parts_.summary.stages, Stage::checkpoint);
   const std::string best = checkpoint_path(parts_.options.output, state_.best_step);
-  if (!folder_exists(best)) {  // a run that was taken up from another folder
+  if (!folder_exists(best)) {  // happens where a run was resumed from another folder
     parts_.observer.warn(best + " is not there: the final model is the last one, not the best");
     return;
   }
@@ -128,11 +139,12 @@ void Loop::load_best() {
 
 void Loop::show_progress(double rate) {
   const StageTimes& stages = parts_.summary.stages;
-  const double aside = stages[Stage::evaluation] + stages[Stage::checkpoint];
-  const double seconds = std::max(1e-9, rates_.watch.seconds() - (aside - rates_.aside));
+  const double excluded_seconds = stages[Stage::evaluation] + stages[Stage::checkpoint];
+  const double seconds =
+      std::max(1e-9, rates_.watch.seconds() - (excluded_seconds - rates_.excluded_seconds));
   Progress progress;
   progress.step = state_.step;
-  progress.steps = course_.steps;
+  progress.steps = step_schedule_.steps;
   progress.epoch = epoch();
   progress.loss = state_.last_loss;
   progress.learning_rate = rate;
@@ -140,7 +152,7 @@ void Loop::show_progress(double rate) {
   progress.tokens_per_second = static_cast<double>(rates_.tokens) / seconds;
   if (peak_flops_ > 0) progress.share_of_peak = rates_.flops / seconds / peak_flops_;
   progress.seconds_left = seconds / static_cast<double>(rates_.steps) *
-                          static_cast<double>(course_.steps - state_.step);
+                          static_cast<double>(step_schedule_.steps - state_.step);
   parts_.observer.progress(progress);
 }
 

@@ -5,14 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "models/encoder.h"
+#include "models/model.h"
 #include "ops/loss.h"
 #include "optim/optimizer.h"
 #include "optim/schedule.h"
 
 namespace hone::train {
 
-/// When something is done, as Trainer's strategies say it.
+/// Says when something is done, as Trainer's strategies do.
 struct Interval {
   enum class Kind { never, steps, epoch };
   Kind kind = Kind::epoch;
@@ -21,21 +21,23 @@ struct Interval {
 
 struct DataOptions {
   std::string task;        ///< a name, or empty for own files
-  std::string folder;      ///< of the task's files
-  std::string train_file;  ///< own files
+  std::string folder;      ///< folder of the task's files
+  std::string train_file;  ///< an own file, as the next two
   std::string validation_file;
   std::string test_file;
   int64_t max_train_samples = -1;  ///< -1: all
   int64_t max_eval_samples = -1;
-  double label_noise = 0;  ///< of the built-in reviews
+  double label_noise = 0;  ///< share of wrong labels in the built-in reviews
 };
 
 struct ModelOptions {
-  /// A folder or a name in the local cache; empty: from scratch.
+  /// Names a folder, or a model in the local cache; empty: training starts from scratch.
   std::string model;
-  /// From scratch: a config.json or its folder, and the tokenizer's; both empty: the small built-in
-  /// model, which reads the built-in reviews' words.
+  /// Training from scratch takes a config.json or its folder, and the tokenizer's; both empty: the
+  /// small built-in model, which reads the built-in reviews' words.
   std::string config;
+  std::string type;       ///< a family whose defaults serve instead of a config
+  std::string overrides;  ///< fields of the new model's config: "hidden_size=64,dropout=0.3"
   std::string tokenizer;
   int64_t max_length = 128;
   std::string freeze;                            ///< patterns of names, see models::trainable_slots
@@ -45,19 +47,33 @@ struct ModelOptions {
 
 struct BatchOptions {
   int64_t train = 8;       ///< samples of a batch; 0: no limit but that of tokens
-  int64_t max_tokens = 0;  ///< of a batch; 0: no limit
+  int64_t max_tokens = 0;  ///< tokens of a batch; 0: no limit
   int64_t accumulation = 1;
-  bool find_size = false;  ///< smaller batches and more accumulation where memory is short
+  bool find_size = false;  ///< take smaller batches and more accumulation where memory is short
   bool group_by_length = false;
-  int workers = 1;  ///< that make batches ahead
+  int workers = 1;  ///< threads that make batches ahead
+};
+
+enum class StrategyKind {
+  single,  ///< one process and one device
+  dp,      ///< one process, several devices
+  ddp,     ///< one process a device
+};
+
+/// Says how the samples of a step are shared.
+struct ParallelOptions {
+  std::optional<StrategyKind> strategy = {};  ///< none: ddp where there are several ranks
+  int64_t devices = 2;                        ///< devices of dp
+  int64_t virtual_ranks = 0;  ///< slices of a step that are summed in one tree; 0: none
+  bool balance = false;       ///< shares follow the ranks' speeds
 };
 
 struct StoppingOptions {
   bool load_best = false;  ///< the final model is the best one
-  std::string metric;      ///< of the best model; empty: the loss
+  std::string metric;      ///< metric that chooses the best model; empty: the loss
   std::optional<bool> greater_is_better = {};
   int64_t patience = 0;  ///< evaluations without improvement; 0: never stops early
-  double threshold = 0;  ///< that counts as an improvement
+  double threshold = 0;  ///< least change that counts as an improvement
 
   bool needs_evaluation() const { return load_best || patience > 0; }
 };
@@ -67,6 +83,7 @@ struct Options {
   ModelOptions model;
   DataOptions data;
   BatchOptions batch;
+  ParallelOptions parallel;
   StoppingOptions stopping;
   optim::OptimizerOptions optimizer;
   double learning_rate = 5e-5;
@@ -74,28 +91,29 @@ struct Options {
   int64_t warmup_steps = 0;
   double warmup_ratio = 0;
   double epochs = 3;
-  int64_t max_steps = -1;  ///< over the epochs where positive
+  int64_t max_steps = -1;  ///< overrides the epochs where positive
   uint64_t seed = 42;
   float label_smoothing = 0;
   std::vector<float> class_weights;     ///< by class
-  bool balanced_class_weights = false;  ///< by their frequencies instead
+  bool balanced_class_weights = false;  ///< weights follow from the classes' frequencies instead
   std::vector<float> positive_weights;
   models::TrainingOptions step;  ///< how activations are kept
 
-  std::string output;  ///< folder
+  std::string output;  ///< folder of the run
   std::string tokens;  ///< folder of the tokenised data; empty: in the output
   bool overwrite = false;
   std::string resume;  ///< a checkpoint's folder, or "last"
   bool train = true;
   bool evaluate = true;
   bool predict = false;
-  int64_t logging_steps = 500;
+  int64_t logging_steps = 0;  ///< 0: about twenty times in all
   Interval evaluation;
   Interval saving;
   int64_t save_total_limit = 0;  ///< 0: all are kept
-  std::string device = "cpu";    ///< as select_device() takes it
-  bool gpu = false;              ///< what it came to
-  std::string tuning = {};       ///< on a GPU: see GpuTuning
+  std::string device = "cpu";    ///< a name that select_device() takes
+  bool gpu = false;              ///< whether `device` is a GPU
+  bool planned = true;           ///< false: steps run one by one, values share no memory
+  std::string tuning = {};       ///< on a GPU: see CudaTuning
   int threads = 0;               ///< 0: the cores that the process may use
 };
 

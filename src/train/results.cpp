@@ -67,11 +67,19 @@ Json to_json(const Summary& summary) {
   json["stopped_early"] = summary.stopped_early;
   json["last_checkpoint"] = summary.last_checkpoint;
   json["seconds"] = stages_of(summary.stages);
+  json["checkpoint_seconds_in_background"] = summary.checkpoint_background_seconds;
   json["memory_bytes"] = {{"weights", summary.memory.weights},
                           {"gradients", summary.memory.gradients},
                           {"optimizer", summary.memory.optimizer},
                           {"activations", summary.memory.activations},
+                          {"checkpoint_copy", summary.checkpoint_copy_bytes},
                           {"peak_resident", summary.peak_bytes}};
+  if (summary.ranks > 1) {
+    json["ranks"] = summary.ranks;
+    json["communication"] = {{"exposed_seconds", summary.communication.exposed},
+                             {"busy_seconds", summary.communication.busy},
+                             {"gradient_bytes", summary.communication_bytes}};
+  }
   if (summary.full) {
     json["against_full_fine_tuning"] = {
         {"memory_share", static_cast<double>(summary.memory.total()) /

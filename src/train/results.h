@@ -8,13 +8,13 @@
 
 namespace hone::train {
 
-/// "12.3 MB"
+/// Gives "12.3 MB".
 std::string megabytes(uint64_t bytes);
 
-/// All of a summary, as all_results.json has it.
+/// Gives all of a summary, as all_results.json has it.
 Json to_json(const Summary& summary);
 
-/// Trainer's files of results: all_results.json, train_results.json, eval_results.json.
+/// Writes Trainer's files of results: all_results.json, train_results.json, eval_results.json.
 void write_results(const std::string& folder, const Summary& summary);
 
 }  // namespace hone::train

@@ -1,93 +1,59 @@
 #include "train/run.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
-#include <filesystem>
-#include <system_error>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "device/cpu_info.h"
 #include "device/cuda.h"
-#include "plan/gpu_tuning.h"
+#include "plan/cuda_tuning.h"
 #include "train/budget.h"
+#include "train/fingerprint.h"
 #include "train/folder_lock.h"
 #include "train/loop.h"
+#include "train/loss_kind.h"
 #include "train/results.h"
+#include "train/run_checks.h"
 
 namespace hone::train {
 namespace {
 
-namespace fs = std::filesystem;
-
-void check(const Options& options) {
-  if (options.output.empty()) fail(ErrorKind::usage, "--output_dir: missing");
-  if (options.max_steps == 0) {
-    fail(ErrorKind::usage, "--max_steps: expected -1 (by epochs) or at least 1, got '0'");
-  }
-  const StoppingOptions& stopping = options.stopping;
-  if (stopping.needs_evaluation() && options.evaluation.kind == Interval::Kind::never) {
+/// Weighs the second of two classes as torch's binary cross-entropy weighs positives.
+void weigh_positives(const Options& options, const Corpus& corpus, ops::LossOptions& loss) {
+  if (corpus.labels.size() != 2 || options.positive_weights.size() != 1) {
     fail(ErrorKind::usage,
-         "--eval_strategy: expected steps or epoch, got 'no'; the best model is found by it");
+         "positive_weights: expected one, for the second of two labels, got {} for {} labels",
+         options.positive_weights.size(), corpus.labels.size());
   }
-  const bool together = options.evaluation.kind == options.saving.kind &&
-                        (options.saving.kind != Interval::Kind::steps ||
-                         options.saving.steps % options.evaluation.steps == 0);
-  if (stopping.load_best && !together) {
-    fail(ErrorKind::usage,
-         "--save_strategy: expected that of --eval_strategy; --load_best_model_at_end takes the "
-         "best of the models that were saved");
+  if (!options.class_weights.empty() || options.balanced_class_weights) {
+    fail(ErrorKind::usage, "positive_weights: not together with `class_weights`");
   }
-}
-
-/// Old results are never mixed with new ones, and never lost unasked.
-void prepare_output(const Options& options) {
-  const std::vector<std::string> old = list_checkpoints(options.output);
-  const bool used = !old.empty() || file_exists(options.output + "/model.safetensors") ||
-                    file_exists(options.output + "/adapter_model.safetensors");
-  if (!options.train || !used || !options.resume.empty()) return;
-  if (!options.overwrite) {
-    fail(ErrorKind::usage,
-         "--output_dir: {} holds an earlier run; go on with --resume_from_checkpoint last, or "
-         "give --overwrite_output_dir",
-         quote(options.output));
-  }
-  std::error_code error;
-  if (fs::equivalent(options.output, options.model.model, error)) {
-    fail(ErrorKind::usage, "--output_dir: {} is the model itself", quote(options.output));
-  }
-  for (const std::string& folder : old) fs::remove_all(folder, error);
-  fs::remove_all(options.output + "/runs", error);
+  loss.class_weights = {1, options.positive_weights.front()};
+  loss.weights_divide = false;
 }
 
 ops::LossOptions loss_for(const Options& options, const Corpus& corpus) {
-  ops::LossOptions loss;
-  switch (corpus.problem()) {
-    case metrics::Problem::regression:
-      loss.kind = ops::LossKind::squared_error;
-      break;
-    case metrics::Problem::multi_label:
-      loss.kind = ops::LossKind::binary_cross_entropy;
-      loss.positive_weights = options.positive_weights;
-      break;
-    case metrics::Problem::single_label:
-      loss.label_smoothing = options.label_smoothing;
-      loss.class_weights = options.class_weights;
-      break;
+  ops::LossOptions loss{.kind = loss_kind(corpus.problem())};
+  if (corpus.problem() == ProblemType::multi_label) {
+    loss.positive_weights = options.positive_weights;
   }
-  const auto need = [&](const char* flag, const std::vector<float>& weights) {
+  if (corpus.problem() == ProblemType::single_label) {
+    loss.label_smoothing = options.label_smoothing;
+    loss.class_weights = options.class_weights;
+    if (!options.positive_weights.empty()) weigh_positives(options, corpus, loss);
+  }
+  const auto need = [&](const char* field, const std::vector<float>& weights) {
     if (weights.empty() || static_cast<int64_t>(weights.size()) == corpus.labels.size()) return;
-    fail(ErrorKind::usage, "{}: expected one for each of the {} labels, got {}", flag,
+    fail(ErrorKind::usage, "{}: expected one for each of the {} labels, got {}", field,
          corpus.labels.size(), weights.size());
   };
-  need("--class_weights", loss.class_weights);
-  need("--pos_weights", loss.positive_weights);
+  need("class_weights", loss.class_weights);
+  need("positive_weights", loss.positive_weights);
   return loss;
 }
 
-/// As scikit-learn's "balanced": samples / (classes * samples of the class).
-std::vector<float> balanced_weights(const data::TokenStore& store) {
+/// Gives scikit-learn's "balanced" weights: samples / (classes * samples of the class).
+std::vector<float> balanced_weights(const data::SampleStore& store) {
   std::vector<float> weights;
   const std::vector<int64_t> counts = store.label_counts();
   for (const int64_t count : counts) {
@@ -98,46 +64,27 @@ std::vector<float> balanced_weights(const data::TokenStore& store) {
   return weights;
 }
 
-data::SamplerOptions sampling(const Options& options) {
+/// An observer of a rank that nobody looks at; it may be asked to stop.
+class Muted : public Observer {
+ public:
+  explicit Muted(Observer& observer) : observer_(observer) {}
+  void say(const std::string&) override {}
+  void warn(const std::string&) override {}
+  void progress(const Progress&) override {}
+  void logged(const LogEntry&) override {}
+  bool stop_requested() override { return observer_.stop_requested(); }
+
+ private:
+  Observer& observer_;
+};
+
+data::SamplerOptions sampling(const Options& options, int64_t devices) {
   data::SamplerOptions sampler;
   sampler.seed = options.seed;
   sampler.group_by_length = options.batch.group_by_length;
-  sampler.max_samples = options.batch.train;
-  sampler.max_tokens = options.batch.max_tokens;
+  sampler.max_samples = options.batch.train * devices;
+  sampler.max_tokens = options.batch.max_tokens * devices;
   return sampler;
-}
-
-Fingerprint fingerprint_of(const Options& options, const Trainee& model, const Datasets& data,
-                           const Course& course, int threads) {
-  const models::EncoderConfig& config = model.config();
-  const auto& lora = model.encoder().lora();
-  const optim::OptimizerOptions& optimizer = options.optimizer;
-  return {{"model", fmt::format("{} {} layers {} hidden {} words", config.model_type, config.layers,
-                                config.hidden_size, config.vocab_size)},
-          {"adapter", lora ? fmt::format("rank {} alpha {} on {}", lora->rank, lora->alpha,
-                                         fmt::join(lora->targets, ","))
-                           : "none"},
-          {"early exits", models::exit_method_name(config.exits.method)},
-          {"frozen weights", options.model.freeze},
-          {"precision", std::string(dtype_name(options.step.dtype))},
-          {"device", options.gpu ? "cuda" : "cpu"},
-          {"seed", std::to_string(options.seed)},
-          {"training data", data.training_key},
-          {"batch size", std::to_string(options.batch.train)},
-          {"token budget", std::to_string(options.batch.max_tokens)},
-          {kAccumulation, std::to_string(options.batch.accumulation)},
-          {"number of steps", std::to_string(course.steps)},
-          {"learning rate", fmt::format("{}", options.learning_rate)},
-          {"warm-up", std::to_string(course.schedule.warmup)},
-          {"weight decay", fmt::format("{}", options.optimizer.weight_decay)},
-          {"order of samples", options.batch.group_by_length ? "by length" : "shuffled"},
-          {"schedule", std::to_string(static_cast<int>(course.schedule.kind))},
-          {"optimiser", fmt::format("{} {} {} {} {} {}", static_cast<int>(optimizer.kind),
-                                    optimizer.beta1, optimizer.beta2, optimizer.eps,
-                                    optimizer.momentum, optimizer.max_grad_norm)},
-          {"label smoothing", fmt::format("{}", options.label_smoothing)},
-          // On a GPU the order of sums does not depend on it.
-          {"thread count", options.gpu ? "any" : std::to_string(threads)}};
 }
 
 }  // namespace
@@ -145,161 +92,195 @@ Fingerprint fingerprint_of(const Options& options, const Trainee& model, const D
 /// A run from its options to its summary, in the order of its stages.
 class Run {
  public:
-  Run(Options options, Observer& observer)
-      : options_((check(options), std::move(options))),
-        observer_(observer),
-        pool_(options_.threads > 0 ? options_.threads : usable_cores()),
-        lock_(options_.output) {
+  Run(Options options, Observer& observer, comm::Communicator& ranks)
+      : options_((check(options, ranks), std::move(options))),
+        ranks_(ranks),
+        muted_(observer),
+        observer_(writes() ? observer : muted_),
+        pool_(options_.threads > 0 ? options_.threads
+                                   : std::max(1, usable_cores() / ranks.ranks_of_host())) {
+    if (writes()) lock_.emplace(options_.output);
     summary_.output = options_.output;
+    summary_.ranks = ranks.size();
     options_.gpu = select_device(options_.device);
+    check_device(options_, ranks);
     if (options_.gpu) tuning_.emplace(options_.tuning);
   }
 
   Summary go() {
-    prepare_output(options_);
-    if (!options_.resume.empty()) {
-      checkpoint_ = choose_checkpoint(options_.output, options_.resume);
+    if (writes()) {
+      prepare_output(options_);
+      if (!options_.resume.empty()) {
+        checkpoint_ = choose_checkpoint(options_.output, options_.resume);
+      }
     }
+    checkpoint_ = ranks_.broadcast(checkpoint_);
     open();
     if (options_.train) {
       train();
     } else {
       load();
-      Evaluator evaluator(model_->encoder(), pool_);
-      finish(evaluate_sets(evaluator, *corpus_, *data_, summary_.stages));
+      Evaluator evaluator(model_->model(), model_->processor(), pool_, {}, options_.planned);
+      finish(evaluate_sets(evaluator, *corpus_, *data_, ranks_, summary_.stages));
     }
     summary_.peak_bytes = peak_resident_bytes();
-    if (!summary_.interrupted) write_results(options_.output, summary_);
+    if (writes() && !summary_.interrupted) write_results(options_.output, summary_);
+    ranks_.barrier();  // all is written, or all ranks have an error
     return std::move(summary_);
   }
 
  private:
+  bool writes() const { return ranks_.rank() == 0; }
+
   void open() {
     const StageTimer timer(summary_.stages, Stage::loading);
     corpus_.emplace(open_corpus(options_));
     if (options_.train && options_.stopping.needs_evaluation() && corpus_->evaluations.empty()) {
-      fail(ErrorKind::usage, "--validation_file: missing; the best model is found by it");
+      fail(ErrorKind::usage, "data.validation_file: missing; the best model is found by it");
     }
     model_.emplace(options_, *corpus_);
     if (options_.train) {
       loss_ = loss_for(options_, *corpus_);
-      estimate_.emplace(model_->encoder(), model_->trainable(), loss_, options_,
-                        model_->max_length(), pool_);
+      estimate_.emplace(model_->model(), model_->processor(), model_->trainable(), loss_, options_,
+                        pool_);
       check_least_memory();
     }
+    if (ranks_.size() > 1) agree_on_model(ranks_, options_, *model_);
+    // The first rank encodes what is not there yet; the others find it, or have a disk of their
+    // own.
+    if (!writes()) ranks_.barrier();
     data_.emplace(open_datasets(options_, *corpus_, *model_, pool_));
+    if (writes()) ranks_.barrier();
     for (const std::string& note : data_->notes) observer_.say(note);
   }
 
-  /// What cannot fit in any batch is told before data is loaded.
+  /// Gives the memory that each rank may take, by the least of all.
+  uint64_t available() const {
+    const uint64_t own = available_memory(options_.gpu) /
+                         static_cast<uint64_t>(options_.gpu ? 1 : ranks_.ranks_of_host());
+    uint64_t least = own;
+    for (const std::string& text : ranks_.gather(std::to_string(own))) {
+      least = std::min<uint64_t>(least, std::stoull(text));
+    }
+    return least;
+  }
+
+  /// Fails before data is loaded where no batch can fit.
   void check_least_memory() {
-    const MemoryUse least = estimate_->of({1, model_->max_length()}, options_.batch.accumulation);
-    const BatchSize largest = largest_batch(options_.batch, model_->max_length());
+    const data::Processor& processor = model_->processor();
+    const int64_t longest = processor.max_units();
+    const MemoryUse least = estimate_->of({1, longest}, options_.batch.accumulation);
+    const BatchSize largest = largest_batch(options_.batch, longest);
     const MemoryUse most = estimate_->of(largest, options_.batch.accumulation);
-    const uint64_t available = available_memory(options_.gpu);
+    const uint64_t available = this->available();
     observer_.say(
         fmt::format("memory: weights, gradients and optimiser {}, activations at most {} "
-                    "(a batch of {} tokens); {} available",
+                    "(a batch of {} {}); {} available",
                     megabytes(least.total() - least.activations), megabytes(most.activations),
-                    largest.tokens, megabytes(available)));
+                    largest.units, processor.unit_name(), megabytes(available)));
     if (least.total() > available) {
       fail(ErrorKind::memory,
-           "not enough memory: training {} takes at least {} for one sequence of {} tokens, {} are "
+           "not enough memory: training {} takes at least {} for one {} of {} {}, {} are "
            "available",
-           model_->origin(), megabytes(least.total()), model_->max_length(), megabytes(available));
+           model_->origin(), megabytes(least.total()), processor.sample_name(), longest,
+           processor.unit_name(), megabytes(available));
     }
   }
 
-  /// The lengths are known now: the largest batch must fit, or is made smaller where that is
-  /// allowed. Halves of a batch add up to the same gradient.
+  /// Fits the batches, whose lengths are known now: the largest must fit, or is made smaller where
+  /// that is allowed. Halves of a batch add up to the same gradient.
   void fit_batches() {
     plan_batches();
     halve_as_before();
     for (;; plan_batches()) {
-      const uint64_t available = available_memory(options_.gpu);
+      const uint64_t available = this->available();
       if (summary_.memory.total() <= available) return;
-      halve_batches(available, fmt::format("not enough memory: batches of up to {} tokens take {}, "
-                                           "{} are available",
-                                           largest_.tokens, megabytes(summary_.memory.total()),
-                                           megabytes(available)));
+      halve_batches(available,
+                    fmt::format("not enough memory: batches of up to {} {} take {}, "
+                                "{} are available",
+                                largest_.units, model_->processor().unit_name(),
+                                megabytes(summary_.memory.total()), megabytes(available)));
     }
   }
 
-  /// A run that is taken up may have begun with less memory than there is now: its batches stay as
-  /// they were.
+  /// Halves the batches as the run that is resumed did, which may have begun with less memory than
+  /// there is now: its batches stay as they were.
   void halve_as_before() {
     if (checkpoint_.empty() || !options_.batch.find_size) return;
     const int64_t before = recorded_accumulation(checkpoint_);
-    while (2 * options_.batch.accumulation <= before && largest_.sequences > 1) {
+    while (2 * options_.batch.accumulation <= before && largest_.samples > 1) {
       halve(options_.batch, largest_);
       plan_batches();
     }
   }
 
   void plan_batches() {
-    sampler_.emplace(data_->training->store.lengths(), sampling(options_));
-    course_ = plan_course(options_, *sampler_);
-    largest_ = largest_batch(*sampler_, course_.epochs);
+    const int64_t devices = devices_of(options_, ranks_);
+    sampler_.emplace(data_->training->store.lengths(), sampling(options_, devices));
+    step_schedule_ = plan_steps(options_, *sampler_);
+    largest_ = share_of(largest_batch(*sampler_, step_schedule_.epochs), devices,
+                        model_->processor().max_units());
     summary_.memory = estimate_->of(largest_, options_.batch.accumulation);
   }
 
-  /// Where that is allowed; else fails, with `why` and what would fit.
+  /// Halves the batches where that is allowed; else fails, with `why` and what would fit.
   void halve_batches(uint64_t available, const std::string& why) {
-    if (options_.batch.find_size && largest_.sequences > 1) {
-      const int64_t before = largest_.tokens;
+    if (options_.batch.find_size && largest_.samples > 1) {
+      const int64_t before = largest_.units;
       halve(options_.batch, largest_);
-      return observer_.say(fmt::format("batches of {} tokens do not fit: a step is now {}", before,
+      return observer_.say(fmt::format("batches of {} {} do not fit: a step is now {}", before,
+                                       model_->processor().unit_name(),
                                        step_limits(options_.batch)));
     }
-    std::string fits = "not one sequence would fit";
-    while (largest_.sequences > 1) {
+    std::string fits = "not one would fit";
+    while (largest_.samples > 1) {
       halve(options_.batch, largest_);
       plan_batches();
       if (summary_.memory.total() > available) continue;
       fits = fmt::format(
-          "steps of {} would fit: give {} and --gradient_accumulation_steps, or "
-          "--auto_find_batch_size",
+          "steps of {} would fit: give {} and `batch.accumulation`, or `batch.find_size`",
           step_limits(options_.batch),
-          options_.batch.train > 0 ? "--per_device_train_batch_size" : "--max_tokens_per_batch");
+          options_.batch.train > 0 ? "`batch.train`" : "`batch.max_tokens`");
       break;
     }
     fail(ErrorKind::memory, "{}; {}", why, fits);
   }
 
-  /// A device has other users, and its allocator takes more than it is asked for: what fits by the
-  /// estimate may not, and is then made smaller before anything has changed.
+  /// Opens the loop. A device has other users, and its allocator takes more than it is asked for:
+  /// what fits by the estimate may not, and is then made smaller before anything has changed.
   void open_loop(std::optional<Loop>& loop) {
     for (;;) {
       try {
-        loop.emplace(
-            Loop::Parts{options_, *corpus_, *data_, *sampler_, *model_, pool_, observer_, summary_},
-            course_, loss_, fingerprint_of(options_, *model_, *data_, course_, pool_.size()));
-        return loop->reserve(extents_of(largest_, model_->max_length()));
+        loop.emplace(Loop::Parts{options_, *corpus_, *data_, *sampler_, *model_, ranks_, pool_,
+                                 observer_, summary_},
+                     step_schedule_, loss_, fingerprint_);
+        return loop->reserve(extents_of(largest_, model_->processor()));
       } catch (const Error& error) {
-        if (error.kind() != ErrorKind::memory || !options_.gpu) throw;
+        if (error.kind() != ErrorKind::memory || !options_.gpu || ranks_.size() > 1) throw;
         loop.reset();
-        model_->encoder().parameters().leave_gpu();
-        // What did not fit does not fit, whatever the estimate says.
+        model_->model().parameters().leave_device();
+        // A batch that did not fit does not fit, whatever the estimate says.
         halve_batches(std::min(available_memory(true), summary_.memory.total() - 1), error.what());
         plan_batches();
       }
     }
   }
 
-  /// Adapters: what the same batches would take if every weight was trained.
+  /// Compares adapters with what the same batches would take if every weight was trained.
   void compare_with_full(const BatchSize& batch) {
-    if (!model_->encoder().lora()) return;
-    const models::Encoder full(model_->config(), DType::f32, options_.gpu ? Isa::gpu : chosen_isa(),
-                               true);
-    const MemoryEstimate estimate(full, std::vector<bool>(full.parameters().list().size(), true),
-                                  loss_, options_, model_->max_length(), pool_);
+    if (!model_->model().lora()) return;
+    const auto full =
+        models::make_model(model_->config(), {DType::f32, Target::of(options_.gpu), true, {}});
+    const MemoryEstimate estimate(*full, model_->processor(),
+                                  std::vector<bool>(full->parameters().list().size(), true), loss_,
+                                  options_, pool_);
     summary_.full = {estimate.of(batch, options_.batch.accumulation),
                      estimate_->flops(batch) / estimate.flops(batch)};
   }
 
   void load() {
     const StageTimer timer(summary_.stages, Stage::loading);
-    const Trainee::Report report = model_->load(options_.seed, pool_);
+    const TrainedModel::Report report = model_->load(options_.seed, pool_);
     const auto list = [](const std::vector<std::string>& names) {
       std::string text = names.front();
       for (size_t i = 1; i < std::min<size_t>(names.size(), 6); ++i) text += ", " + names[i];
@@ -312,7 +293,7 @@ class Run {
       observer_.warn(fmt::format("{} weights of the checkpoint are not used: {}",
                                  report.unused.size(), list(report.unused)));
     }
-    for (const nn::Parameter& parameter : model_->encoder().parameters().list()) {
+    for (const nn::Parameter& parameter : model_->model().parameters().list()) {
       const int64_t count = parameter.weight.rows * parameter.weight.width;
       summary_.parameters += count;
       const auto slot = static_cast<size_t>(parameter.weight.slot);
@@ -321,6 +302,7 @@ class Run {
   }
 
   void train() {
+    std::optional<profile::Span> preparing(std::in_place, "preparing", profile::Stage::loading);
     fit_batches();
     if (options_.batch.train > sampler_->size()) {
       observer_.warn(fmt::format("a batch of {} is more than the {} samples: every step sees all",
@@ -329,6 +311,9 @@ class Run {
     if (options_.balanced_class_weights) {
       loss_.class_weights = balanced_weights(data_->training->store);
     }
+    fingerprint_ = fingerprint_of(options_, *model_, *data_, step_schedule_,
+                                  {ranks_.size(), devices_of(options_, ranks_), pool_.size()});
+    if (ranks_.size() > 1) agree_on_run(ranks_, fingerprint_);
     load();
     std::optional<Loop> loop;
     open_loop(loop);
@@ -338,17 +323,24 @@ class Run {
       loop->resume(checkpoint_);
       observer_.say("going on from " + checkpoint_);
     }
-    observer_.say(
-        fmt::format("{}: {} samples, {} steps of {} over {} epochs, {} of {} parameters are "
-                    "trained, {}",
-                    corpus_->name, sampler_->size(), course_.steps, step_limits(options_.batch),
-                    course_.epochs, summary_.trainable, summary_.parameters,
-                    options_.gpu ? "on a GPU" : fmt::format("{} threads", pool_.size())));
+    observer_.say(fmt::format(
+        "{}: {} samples, {} steps of {}{} over {} epochs, {} of {} parameters are "
+        "trained, {}",
+        corpus_->name, sampler_->size(), step_schedule_.steps, step_limits(options_.batch),
+        on_ranks(), step_schedule_.epochs, summary_.trainable, summary_.parameters,
+        options_.gpu ? "on a GPU" : fmt::format("{} threads", pool_.size())));
     say_what_is_scored();
+    preparing.reset();
     loop->train();
     if (summary_.interrupted) return;
     loop->load_best();
     finish(loop->evaluate());
+  }
+
+  std::string on_ranks() const {
+    const int64_t devices = devices_of(options_, ranks_);
+    if (devices == 1) return "";
+    return fmt::format(" on each of {} {}", devices, ranks_.size() > 1 ? "ranks" : "devices");
   }
 
   void say_what_is_scored() {
@@ -357,34 +349,44 @@ class Run {
     const bool fixed = exits == models::ExitMethod::deebert;
     observer_.say(
         fmt::format("evaluations score the last layer{}; measure the exits of the "
-                    "finished model with hone convert --exits",
+                    "finished model with hone convert",
                     fixed ? ", which stays as it is while exits are trained" : ""));
   }
 
   void finish(const LogEntry& evaluation) {
     summary_.evaluation = evaluation.values;
-    if (!options_.train) return;
+    if (!options_.train || !writes()) return;
     const StageTimer timer(summary_.stages, Stage::checkpoint);
     model_->save(options_.output);
   }
 
   Options options_;
+  comm::Communicator& ranks_;
+  Muted muted_;
   Observer& observer_;
   ThreadPool pool_;
-  FolderLock lock_;
+  std::optional<FolderLock> lock_;
   Summary summary_;
-  std::optional<GpuTuning> tuning_;
-  std::string checkpoint_;  ///< to go on from; empty: from the start
+  std::optional<CudaTuning> tuning_;
+  std::string checkpoint_;  ///< checkpoint to go on from; empty: from the start
   std::optional<Corpus> corpus_;
-  std::optional<Trainee> model_;
+  std::optional<TrainedModel> model_;
   std::optional<Datasets> data_;
   ops::LossOptions loss_;
   std::optional<MemoryEstimate> estimate_;
   std::optional<data::Sampler> sampler_;
-  Course course_;
-  BatchSize largest_;
+  StepSchedule step_schedule_;
+  BatchSize largest_;  ///< largest batch of one device
+  Fingerprint fingerprint_;
 };
 
-Summary run(const Options& options, Observer& observer) { return Run(options, observer).go(); }
+Summary run(const Options& options, Observer& observer, comm::Communicator& ranks) {
+  return Run(options, observer, ranks).go();
+}
+
+Summary run(const Options& options, Observer& observer) {
+  comm::Communicator alone;
+  return run(options, observer, alone);
+}
 
 }  // namespace hone::train

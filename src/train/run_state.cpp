@@ -67,8 +67,9 @@ RunState state_from_json(const Json& json, const std::string& file) {
   if (fields.has("best_metric")) state.best = fields.number("best_metric");
   state.best_step = fields.integer("best_global_step", 0, kMost);
   state.evaluations_without_gain = fields.integer("evaluations_without_gain", 0, kMost);
-  state.scaler = optim::LossScaler(fields.number("loss_scale"),
-                                   fields.integer("loss_scale_good_steps", 0, kMost));
+  const double scale = fields.number("loss_scale");
+  if (!(scale > 0)) fields.fail_field("loss_scale", "expected a number above 0");
+  state.scaler = optim::LossScaler(scale, fields.integer("loss_scale_good_steps", 0, kMost));
   const Json& history = fields.at("log_history");
   if (!history.is_array()) fields.fail_field("log_history", "expected a list");
   for (const Json& entry : history) state.history.push_back(entry_from_json(entry, file));

@@ -4,19 +4,21 @@
 #include <string_view>
 
 #include "base/clock.h"
+#include "profile/recorder.h"
 
 namespace hone::train {
 
-/// Where a run's time goes. What is none of the first stages is "other", shown in four parts.
+/// Says where a run's time goes. What belongs to none of the first stages is "other", shown in four
+/// parts.
 enum class Stage { loading, forward, backward, evaluation, optimizer, checkpoint, logging };
 inline constexpr size_t kStages = 7;
 
-/// Seconds by stage; what no stage accounts for is the rest, so that all sum to the wall time.
+/// Sums seconds by stage; what no stage accounts for is the rest, so that all sum to the wall time.
 class StageTimes {
  public:
   void add(Stage stage, double seconds) { seconds_[static_cast<size_t>(stage)] += seconds; }
   double operator[](Stage stage) const { return seconds_[static_cast<size_t>(stage)]; }
-  /// Since the run began.
+  /// Gives the seconds since the run began.
   double wall() const { return watch_.seconds(); }
   double accounted() const {
     double sum = 0;
@@ -29,10 +31,22 @@ class StageTimes {
   std::array<double, kStages> seconds_{};
 };
 
-/// Adds the time until its end to a stage.
+/// Gives a stage as profiles show it.
+constexpr profile::Stage profiled(Stage stage) {
+  constexpr std::array kSame = {profile::Stage::loading,   profile::Stage::forward,
+                                profile::Stage::backward,  profile::Stage::evaluation,
+                                profile::Stage::optimizer, profile::Stage::checkpoint,
+                                profile::Stage::logging};
+  return kSame[static_cast<size_t>(stage)];
+}
+
+/// Adds the time until its end to a stage, and shows it in a profile.
 class StageTimer {
  public:
-  StageTimer(StageTimes& times, Stage stage) : times_(times), stage_(stage) {}
+  StageTimer(StageTimes& times, Stage stage)
+      : times_(times),
+        stage_(stage),
+        span_(profile::stage_name(profiled(stage)).data(), profiled(stage)) {}
   ~StageTimer() { times_.add(stage_, watch_.seconds()); }
   StageTimer(const StageTimer&) = delete;
   StageTimer& operator=(const StageTimer&) = delete;
@@ -41,6 +55,7 @@ class StageTimer {
   StageTimes& times_;
   Stage stage_;
   Stopwatch watch_;
+  profile::Span span_;
 };
 
 }  // namespace hone::train

@@ -1,167 +1,180 @@
 #include "train/stepper.h"
 
 #include <algorithm>
-#include <array>
+#include <optional>
 
-#include "base/clock.h"
-#include "optim/gpu_optimizer.h"
-#include "plan/gpu_runner.h"
+#include "profile/recorder.h"
 
 namespace hone::train {
 
-/// Losses on their way back from a GPU, and its clock.
-struct Stepper::Gpu {
-  /// Times of one batch: before, between and behind the two passes.
-  struct Times {
-    CudaEvent begin, middle, end;
-    bool open = false;
-  };
+namespace {
 
-  PinnedBuffer losses{kInFlight * sizeof(double)};
-  size_t next = 0;
-  std::array<Times, 32> times;
-  size_t turn = 0;
-  double forward = 0, backward = 0;
-
-  /// Takes the times of the oldest batches, all but `left`.
-  void take(size_t left) {
-    for (size_t i = 0; i + left < times.size(); ++i) {
-      Times& t = times[(turn + i) % times.size()];
-      if (!t.open) continue;
-      t.end.synchronize();
-      forward += 1e-3 * static_cast<double>(t.middle.since(t.begin));
-      backward += 1e-3 * static_cast<double>(t.end.since(t.middle));
-      t.open = false;
-    }
-  }
-};
-
-Stepper::Pass::Pass(Stepper& stepper, const models::TrainingOptions& options)
-    : step(
-          stepper.encoder_.record_training(stepper.loss_, stepper.optimizer_.trainable(), options)),
-      execution(step.plan, stepper.parameters_.arrays_for(options.dtype, step.shadows, true),
-                stepper.optimizer_.gradients(), stepper.pool_, stepper.arena_) {
-  GpuRunner* runner = execution.gpu();
-  if (!runner) return;
-  runner->set_touched(stepper.optimizer_.gpu()->touched());
-  if (options.set_gradients) execution.lend(stepper.optimizer_.gpu()->gradient_array());
-  runner->cut(step.forward_steps);
+/// Says whether a step of the plan comes behind the losses.
+bool is_backward(const Step& step, const models::Pass& pass) {
+  const bool gives_loss =
+      std::any_of(pass.losses.begin(), pass.losses.end(), [&](const models::NamedValue& loss) {
+        return std::any_of(step.writes.begin(), step.writes.end(),
+                           [&](const Value& value) { return value.id == loss.value.id; });
+      });
+  return !gives_loss && &step >= &pass.plan->steps()[pass.forward_steps];
 }
 
-models::TrainingOptions first_pass(models::TrainingOptions options, bool gpu) {
-  options.set_gradients = gpu;
+}  // namespace
+
+Stepper::TrainingPass::TrainingPass(Stepper& stepper, const models::TrainingOptions& options)
+    : pass(stepper.model_.record_training(stepper.loss_, stepper.optimizer_.trainable(), options)),
+      runner(pass.plan, stepper.parameters_.arrays_for(options.dtype, pass.shadows, true),
+             stepper.pool_, {stepper.optimizer_.gradients(), stepper.arena_, stepper.planned_}),
+      cuts({pass.forward_steps}) {
+  if (options.set_gradients) runner.lend(stepper.optimizer_.gradient_array());
+  runner.set_cuts(cuts);
+}
+
+models::TrainingOptions first_pass(models::TrainingOptions options, const Target& target) {
+  options.set_gradients = Backend::of(target.device).sets_gradients();
   return options;
 }
 
-Stepper::Stepper(models::Encoder& encoder, const ops::LossOptions& loss,
-                 optim::Optimizer& optimizer, ThreadPool& pool,
-                 const models::TrainingOptions& options)
-    : encoder_(encoder),
+Stepper::Stepper(models::Model& model, const ops::LossOptions& loss, optim::Optimizer& optimizer,
+                 ThreadPool& pool, const models::TrainingOptions& options, bool planned)
+    : model_(model),
       loss_(loss),
       options_(options),
-      parameters_(encoder.parameters()),
+      planned_(planned),
+      parameters_(model.parameters()),
       optimizer_(optimizer),
       pool_(pool),
-      gpu_(parameters_.on_gpu() ? std::make_unique<Gpu>() : nullptr),
-      pass_(*this, first_pass(options, gpu_ != nullptr)) {
-  if (gpu_) optimizer.gpu()->set_gradients_set(pass_.step.set_slots);
+      backend_(Backend::of(parameters_.target().device)),
+      pass_(*this, first_pass(options, parameters_.target())) {
+  optimizer.set_gradients_set(pass_.pass.set_slots);
+  for (Marks& marks : marks_) {
+    for (auto* marker : {&marks.idle_from, &marks.begin, &marks.middle, &marks.end}) {
+      *marker = backend_.marker();
+    }
+  }
 }
 
 Stepper::~Stepper() = default;
 
-void Stepper::reserve(const Extents& extents, bool more) {
-  if (!gpu_) return;
-  pass_.execution.resize(extents);
-  if (!more) return;
-  if (!more_) more_ = std::make_unique<Pass>(*this, options_);
-  more_->execution.resize(extents);
+void Stepper::set_cuts(std::vector<size_t> steps) {
+  steps.push_back(pass_.pass.forward_steps);
+  std::sort(steps.begin(), steps.end());
+  steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
+  pass_.cuts = std::move(steps);
+  pass_.runner.set_cuts(pass_.cuts);
 }
 
-void Stepper::bind(Pass& pass, const models::Batch& batch, const Labels& labels,
-                   const StepState& state) {
+void Stepper::reserve(const Extents& extents, bool more) {
+  if (!backend_.sets_gradients()) return;
+  pass_.runner.resize(extents);
+  if (!more) return;
+  if (!more_) more_ = std::make_unique<TrainingPass>(*this, options_);
+  more_->runner.resize(extents);
+}
+
+void Stepper::bind(TrainingPass& training, const data::Batch& batch, const StepState& state) {
   random_[0] = static_cast<int64_t>(state.seed);
   random_[1] = state.step;
   scale_[0] = state.count;
   scale_[1] = state.loss_scale;
-  Execution& execution = pass.execution;
-  execution.resize(batch.extents());
-  batch.bind(pass.step.inputs, execution);
-  execution.bind(pass.step.inputs.packing.random, random_);
-  execution.bind(pass.step.scale, scale_);
-  execution.bind(pass.step.labels, labels.targets.empty()
-                                       ? static_cast<const void*>(labels.classes.data())
-                                       : labels.targets.data());
+  Runner& runner = training.runner;
+  const models::Pass& pass = training.pass;
+  runner.resize(batch.extents());
+  pass.bind(batch, runner);
+  runner.bind(pass.random, random_);
+  runner.bind(pass.scale, scale_);
+  runner.bind(pass.labels, batch.targets.empty() ? static_cast<const void*>(batch.classes.data())
+                                                 : batch.targets.data());
 }
 
-double Stepper::accumulate(const models::Batch& batch, const Labels& labels,
-                           const StepState& state) {
-  const Ticket ticket = start(batch, labels, state);
-  if (gpu_) cuda_stream().synchronize();
-  return loss(ticket);
+double Stepper::accumulate(const data::Batch& batch, const StepState& state) {
+  return loss(start(batch, state));
 }
 
-Stepper::Ticket Stepper::start(const models::Batch& batch, const Labels& labels,
-                               const StepState& state) {
-  if (gpu_ && !state.first && !more_) more_ = std::make_unique<Pass>(*this, options_);
-  Pass& pass = gpu_ && !state.first ? *more_ : pass_;
-  last_ = &pass;
-  bind(pass, batch, labels, state);
-  Stopwatch watch;
+Stepper::Ticket Stepper::start(const data::Batch& batch, const StepState& state,
+                               const Passed& passed) {
+  const bool adds = backend_.sets_gradients() && !state.first;
+  if (adds && !more_) more_ = std::make_unique<TrainingPass>(*this, options_);
+  TrainingPass& training = adds ? *more_ : pass_;
+  last_ = &training;
+  bind(training, batch, state);
   parameters_.refresh(pool_);
-  if (gpu_) return start_on_gpu(pass);
-  pass.execution.run(0, pass.step.forward_steps);
-  forward_seconds_ += watch.restart();
-  pass.execution.run(pass.step.forward_steps, pass.step.plan.steps().size());
-  backward_seconds_ += watch.seconds();
-  Ticket ticket;
-  for (const Value& share : pass.step.losses) ticket.loss += *pass.execution.output<double>(share);
-  return ticket;
+  Marks& marks = marks_[turn_];
+  if (marks.open) take(marks_.size() - 1);
+  turn_ = (turn_ + 1) % marks_.size();
+  marks.waited = state.waited;
+  run(training, marks, passed);
+  marks.open = true;
+  std::vector<Value> losses;
+  for (const models::NamedValue& each : training.pass.losses) losses.push_back(each.value);
+  return training.runner.fetch(losses);
 }
 
-Stepper::Ticket Stepper::start_on_gpu(Pass& pass) {
-  CudaStream& stream = cuda_stream();
-  Gpu::Times& times = gpu_->times[gpu_->turn];
-  if (times.open) gpu_->take(gpu_->times.size() - 1);
-  gpu_->turn = (gpu_->turn + 1) % gpu_->times.size();
-  times.begin.record(stream);
-  pass.execution.gpu()->run([&] { times.middle.record(stream); });
-  times.end.record(stream);
-  times.open = true;
-  const std::vector<Value>& losses = pass.step.losses;
-  if (gpu_->next + losses.size() > kInFlight) gpu_->next = 0;
-  const Ticket ticket{0, gpu_->next, losses.size()};
-  for (const Value& share : losses) {
-    stream.copy(gpu_->losses.as<double>() + gpu_->next++, pass.execution.gpu()->address(share),
-                sizeof(double));
+void Stepper::run(TrainingPass& training, Marks& marks, const Passed& passed) {
+  const bool ahead = backend_.runs_ahead();
+  std::optional<profile::Span> span;
+  if (profile::Recorder* recorder = profile::active()) {
+    training.runner.set_sink(recorder->sink());
   }
-  return ticket;
+  marks.begin->record();
+  span.emplace("forward", ahead ? profile::Stage::device : profile::Stage::forward);
+  training.runner.start([&](size_t cut) {
+    const size_t steps = training.cuts[cut];
+    if (steps == training.pass.forward_steps) {
+      marks.middle->record();
+      span.reset();
+      span.emplace("loss and backward", ahead ? profile::Stage::device : profile::Stage::backward);
+    }
+    if (passed) passed(steps);
+  });
+  marks.end->record();
+}
+
+void Stepper::end_step() {
+  Marks& next = marks_[turn_];
+  if (next.open) take(marks_.size() - 1);
+  next.idle_from->record();
+  next.follows = true;
 }
 
 double Stepper::loss(const Ticket& ticket) const {
-  double sum = ticket.loss;
-  for (size_t i = 0; i < ticket.count; ++i) sum += gpu_->losses.as<double>()[ticket.first + i];
+  const auto* shares = reinterpret_cast<const double*>(ticket->data());
+  double sum = 0;
+  for (size_t i = 0; i < pass_.pass.losses.size(); ++i) sum += shares[i];
   return sum;
 }
 
-double Stepper::forward_seconds() {
-  if (gpu_) gpu_->take(0);
-  return gpu_ ? gpu_->forward : forward_seconds_;
+void Stepper::take(size_t left) {
+  for (size_t i = 0; i + left < marks_.size(); ++i) {
+    Marks& marks = marks_[(turn_ + i) % marks_.size()];
+    if (!marks.open) continue;
+    marks.end->wait();
+    times_.forward += marks.middle->seconds_since(*marks.begin);
+    times_.backward += marks.end->seconds_since(*marks.middle);
+    const double idle = marks.follows ? marks.begin->seconds_since(*marks.idle_from) : marks.waited;
+    times_.starved += std::clamp(idle, 0., marks.waited);
+    marks.open = marks.follows = false;
+  }
 }
 
-double Stepper::backward_seconds() {
-  if (gpu_) gpu_->take(0);
-  return gpu_ ? gpu_->backward : backward_seconds_;
+const StepTimes& Stepper::times() {
+  take(0);
+  return times_;
 }
 
 std::string Stepper::first_non_finite() {
   optimizer_.drop_gradients();
-  const Step* step = last_->execution.run_to_non_finite();
+  const Step* step = last_->runner.run_to_non_finite();
   std::string found;
   if (step) {
     found = step->scope + ": " + step->name;
-    if (step->weight.present()) found += " of " + name_of(step->weight);
-    if (step >= &last_->step.plan.steps()[last_->step.forward_steps])
-      found += ", in the backward pass";
+    const auto& about = step->weights.empty() ? step->gradients : step->weights;
+    if (!step->tables.empty()) {
+      found += " of " + name_of(step->tables.front().table);
+    } else if (!about.empty()) {
+      found += " of " + name_of(about.front());
+    }
+    if (is_backward(*step, last_->pass)) found += ", in the backward pass";
   } else {
     const auto bad = [&](const nn::Parameter& parameter) {
       return !optimizer_.gradient_is_finite(parameter.weight);

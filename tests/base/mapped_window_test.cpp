@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/page_cache.h"
 
 namespace hone {
 namespace {
@@ -49,11 +50,11 @@ TEST(MappedWindow, OfAFileThatShrinksIsLostNotFatal) {
   EXPECT_TRUE(file.changed());
 }
 
-TEST(MappedWindow, AWideOneHasTheSameBytes) {
+TEST(MappedWindow, OneOnHugePagesHasTheSameBytes) {
   const InputFile file(write_pages(1500));
-  EXPECT_EQ(MappedWindow::wide_bytes(0, 1), 2u << 20);
-  EXPECT_EQ(MappedWindow::wide_bytes(0, 2 << 20), 2u << 20);
-  EXPECT_EQ(MappedWindow::wide_bytes((2 << 20) - 4096, 4097), 4u << 20);
+  EXPECT_EQ(MappedWindow::huge_page_bytes(0, 1), 2u << 20);
+  EXPECT_EQ(MappedWindow::huge_page_bytes(0, 2 << 20), 2u << 20);
+  EXPECT_EQ(MappedWindow::huge_page_bytes((2 << 20) - 4096, 4097), 4u << 20);
   for (const size_t first : {0, 511, 512, 700, 1400}) {
     const MappedWindow window(file, first * 4096, 100 * 4096, true);
     const auto at = reinterpret_cast<uintptr_t>(window.data());
@@ -65,7 +66,7 @@ TEST(MappedWindow, AWideOneHasTheSameBytes) {
   }
 }
 
-TEST(MappedWindow, AWideOneBehindTheEndIsLost) {
+TEST(MappedWindow, OneOnHugePagesBehindTheEndIsLost) {
   const std::string path = write_pages(600);
   const InputFile file(path);
   const MappedWindow window(file, 512 * 4096, 80 * 4096, true);
@@ -74,6 +75,22 @@ TEST(MappedWindow, AWideOneBehindTheEndIsLost) {
   EXPECT_FALSE(window.lost());
   EXPECT_EQ(byte_at(window, 8 * 4096), 0);
   EXPECT_TRUE(window.lost());
+}
+
+/// The file is aligned to less than a page, as ours are where pages have 64 KiB.
+TEST(MappedWindow, OneOnLargerPagesBeginsInsideOne) {
+  const ScopedPageBytes larger(64 << 10);
+  const std::string path = write_pages(40);
+  const InputFile file(path);
+  const MappedWindow window(file, 17 * 4096, 3 * 4096);
+  const MappedWindow end(file, 33 * 4096, 7 * 4096);
+  EXPECT_EQ(byte_at(window, 0), static_cast<char>('a' + 17));
+  EXPECT_EQ(byte_at(window, 3 * 4096 - 1), static_cast<char>('a' + 19));
+  EXPECT_FALSE(window.lost());
+  std::filesystem::resize_file(path, 34 * 4096);
+  EXPECT_EQ(byte_at(end, 6 * 4096), 0);
+  EXPECT_TRUE(end.lost());
+  EXPECT_FALSE(window.lost());
 }
 
 TEST(MappedWindow, ManyComeAndGo) {

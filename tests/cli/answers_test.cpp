@@ -112,12 +112,14 @@ TEST(Predict, ReadsEveryFormat) {
 TEST(Predict, GivesTheSameBitsInAnyBatch) {
   std::string many;
   for (int i = 0; i < 700; ++i) many += "the film is great\nthe movie was not good , it was dull\n";
-  const std::string model = golden("bert-words");
-  const std::string first = hone({"predict", "--model", model, "--raw"}, "the film is great\n").out;
-  const std::string all = hone({"predict", "--model", model, "--raw"}, many).out;
-  size_t found = 0;
-  for (size_t at = 0; (at = all.find(first, at)) != std::string::npos; ++at) ++found;
-  EXPECT_EQ(found, 700u);
+  for (const char* dtype : {"fp32", "bf16", "int8"}) {
+    const Words words = {"predict", "--model", golden("bert-words"), "--raw", "--dtype", dtype};
+    const std::string first = hone(words, "the film is great\n").out;
+    const std::string all = hone(words, many).out;
+    size_t found = 0;
+    for (size_t at = 0; (at = all.find(first, at)) != std::string::npos; ++at) ++found;
+    EXPECT_EQ(found, 700u) << dtype;
+  }
 }
 
 TEST(Predict, WritesAFileThatIsTheSame) {

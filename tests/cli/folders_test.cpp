@@ -1,6 +1,7 @@
 // info, convert and bench.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/file.h"
@@ -59,6 +60,37 @@ TEST(Convert, WritesAFolderThatGivesTheSameAnswers) {
     EXPECT_EQ(hone({command, "--model", to}, "the film\n").out,
               hone({command, "--model", golden(name)}, "the film\n").out);
   }
+}
+
+TEST(Convert, TakesWhatBelongsToAModelAlone) {
+  namespace fs = std::filesystem;
+  const Scratch scratch;
+  const std::string from = scratch.copy("sentence-bert-mean");
+  const auto add = [&](const std::string& name) {
+    fs::create_directories(fs::path(from + "/" + name).parent_path());
+    write_file(from + "/" + name, "{}");
+  };
+  const auto files_of = [](const std::string& folder) {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+      if (entry.is_regular_file()) names.push_back(fs::relative(entry.path(), folder).string());
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  };
+  fs::remove(from + "/goldens.json");
+  for (const char* name : {"README.md", "generation_config.json", "merges.txt"}) add(name);
+  const std::vector<std::string> wanted = files_of(from);
+  for (const char* name :
+       {".lock", "log.jsonl", "trainer_state.json", "checkpoint.json", "all_results.json",
+        "train_results.json", "eval_results.json", "predict_results_test.txt", "exit_curve.json",
+        "optimizer.safetensors", "model.safetensors.partial", "runs/events.out.tfevents",
+        "tokens/train.tokens", "checkpoint-2/config.json", "stage-1/config.json"}) {
+    add(name);
+  }
+  const Finished done = hone({"convert", "--model", from, "--output", scratch / "to"});
+  ASSERT_EQ(done.code, 0) << done.err;
+  EXPECT_EQ(files_of(scratch / "to"), wanted);
 }
 
 TEST(Convert, WritesHalvesAndShards) {

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -37,6 +38,37 @@ bool read_some(int descriptor, std::string& out) {
   return true;
 }
 
+/// The next line of a pipe, of which `ahead` has been read already.
+std::string take_line(int descriptor, std::string& ahead) {
+  size_t end = 0;
+  while ((end = ahead.find('\n')) == std::string::npos) {
+    if (!read_some(descriptor, ahead)) return "";
+  }
+  std::string line = ahead.substr(0, end);
+  ahead.erase(0, end + 1);
+  return line;
+}
+
+/// Makes a pipe whose ends are no standard descriptors, which may be closed in this program.
+bool make_pipe(int (&ends)[2]) {
+  if (::pipe2(ends, O_CLOEXEC) != 0) return false;
+  for (int& end : ends) {
+    const int moved = ::fcntl(end, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    ::close(std::exchange(end, moved));
+  }
+  return ends[0] >= 0 && ends[1] >= 0;
+}
+
+/// A shell starts what runs in its background, or under nohup, with some of these ignored.
+void take_usual_signals() {
+  for (const int number : {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR2}) {
+    std::signal(number, SIG_DFL);
+  }
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
 [[noreturn]] void become_hone(const Words& arguments) {
   std::vector<char*> words = {const_cast<char*>("hone")};
   for (const std::string& argument : arguments)
@@ -58,22 +90,26 @@ std::vector<Json> Finished::objects() const {
   return lines;
 }
 
-Program::Program(const Words& arguments, const std::string& stdout_path) {
+Program::Program(const Words& arguments, const ProgramOptions& options) {
   std::signal(SIGPIPE, SIG_IGN);
   int in[2];
   int out[2];
   int err[2];
-  if (::pipe2(in, O_CLOEXEC) != 0 || ::pipe2(out, O_CLOEXEC) != 0 || ::pipe2(err, O_CLOEXEC) != 0) {
+  if (!make_pipe(in) || !make_pipe(out) || !make_pipe(err)) {
     ADD_FAILURE() << "no pipes";
     return;
   }
   process_ = ::fork();
   if (process_ == 0) {
-    std::signal(SIGPIPE, SIG_DFL);
-    if (!stdout_path.empty()) out[1] = ::open(stdout_path.c_str(), O_WRONLY);
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that is killed leaves no training behind
+    take_usual_signals();
+    const rlimit files{options.open_files, options.open_files};
+    if (options.open_files > 0) ::setrlimit(RLIMIT_NOFILE, &files);
+    if (!options.stdout_path.empty()) out[1] = ::open(options.stdout_path.c_str(), O_WRONLY);
     ::dup2(in[0], STDIN_FILENO);
     ::dup2(out[1], STDOUT_FILENO);
     ::dup2(err[1], STDERR_FILENO);
+    for (const int descriptor : options.closed) ::close(descriptor);
     become_hone(arguments);
   }
   close_end(in[0]);
@@ -105,19 +141,19 @@ void Program::close_input() { close_end(input_); }
 void Program::close_output() { close_end(output_); }
 void Program::signal(int number) const { ::kill(process_, number); }
 
-std::string Program::read_line() {
-  size_t end = 0;
-  while ((end = read_ahead_.find('\n')) == std::string::npos) {
-    if (!read_some(output_, read_ahead_)) return "";
-  }
-  std::string line = read_ahead_.substr(0, end);
-  read_ahead_.erase(0, end + 1);
-  return line;
+bool Program::runs() const {
+  siginfo_t ended{};
+  ::waitid(P_PID, static_cast<id_t>(process_), &ended, WEXITED | WNOWAIT | WNOHANG);
+  return ended.si_pid == 0;
 }
+
+std::string Program::read_line() { return take_line(output_, read_ahead_); }
+std::string Program::read_error_line() { return take_line(errors_, errors_ahead_); }
 
 Finished Program::finish(std::string_view input) {
   Finished finished;
   finished.out = std::exchange(read_ahead_, {});
+  finished.err = std::exchange(errors_ahead_, {});
   ::fcntl(input_, F_SETFL, O_NONBLOCK);
   bool late = false;
   while ((output_ >= 0 || errors_ >= 0) && !late) {

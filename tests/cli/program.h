@@ -24,11 +24,18 @@ struct Finished {
   std::vector<Json> objects() const;
 };
 
-/// The hone binary under way.
+/// How a program is started where it is not as usual.
+struct ProgramOptions {
+  std::string stdout_path = {};  ///< where its output goes instead of a pipe
+  uint64_t open_files = 0;       ///< how many it may have; 0: as many as this program
+  std::vector<int> closed = {};  ///< standard descriptors that it does not get
+};
+
+/// The hone binary under way. It starts with signals as a terminal's shell has them, whatever this
+/// program was started with.
 class Program {
  public:
-  /// `stdout_path` sends its output to a file or device instead of a pipe.
-  explicit Program(const Words& arguments, const std::string& stdout_path = "");
+  explicit Program(const Words& arguments, const ProgramOptions& options = {});
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
@@ -38,8 +45,12 @@ class Program {
   void close_output();
   void signal(int number) const;
   pid_t process() const { return process_; }
+  /// Says whether it has not ended by itself.
+  bool runs() const;
   /// The next line of the output; empty where none comes within the time limit.
   std::string read_line();
+  /// The same of standard error.
+  std::string read_error_line();
   /// Feeds `input`, closes it, and collects everything.
   Finished finish(std::string_view input = {});
 
@@ -49,6 +60,7 @@ class Program {
   int output_ = -1;
   int errors_ = -1;
   std::string read_ahead_;
+  std::string errors_ahead_;
 };
 
 Finished hone(const Words& arguments, std::string_view input = {});

@@ -1,20 +1,12 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include <chrono>
-#include <csignal>
-#include <filesystem>
-#include <thread>
-
 #include "base/file.h"
-#include "base/random.h"
-#include "cli/program.h"
+#include "cli/small_run.h"
 #include "sanitized.h"
 
 namespace hone::cli {
 namespace {
-
-namespace fs = std::filesystem;
 
 /// A limit on this process and what it starts, while it lives.
 class Limit {
@@ -33,20 +25,6 @@ class Limit {
   __rlimit_resource what_;
   rlimit before_{};
 };
-
-/// Twenty steps of the built-in model, a checkpoint behind each.
-Words small_run(const std::string& output, const Words& more = {}) {
-  Words words = {"train",  "--output_dir",    output,  "--max_train_samples",
-                 "80",     "--max_steps",     "20",    "--per_device_train_batch_size",
-                 "4",      "--save_strategy", "steps", "--save_steps",
-                 "1",      "--threads",       "2",     "--max_eval_samples",
-                 "20",     "--eval_strategy", "no",    "--quiet",
-                 "--json", "--seed",          "5"};
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
-
-std::string weights(const std::string& folder) { return read_file(folder + "/model.safetensors"); }
 
 TEST(Train, WritesWhatTrainerWrites) {
   const Scratch scratch;
@@ -78,6 +56,17 @@ TEST(Train, WritesToAFolderThatIsNoUtf8) {
   const std::string output = done.objects().at(0).at("output_dir");
   EXPECT_TRUE(output.ends_with("caf\xef\xbf\xbd")) << output;
   EXPECT_TRUE(file_exists(scratch / "caf\xe9/all_results.json"));
+}
+
+TEST(Train, ShowsWhereTheTimeWent) {
+  const Scratch scratch;
+  Words words = small_run(scratch / "out", {"--max_steps", "1"});
+  ASSERT_EQ(std::erase(words, "--json"), 1u);
+  const Finished done = hone(words);
+  ASSERT_EQ(done.code, 0) << done.err;
+  for (const char* stage : {"loading", "forward", "loss+backward", "evaluation", "wall"}) {
+    EXPECT_NE(done.out.find(std::string("\n  ") + stage + " "), std::string::npos) << stage;
+  }
 }
 
 TEST(Train, AdaptersAnswerAloneAndMerged) {
@@ -144,74 +133,6 @@ TEST(Train, SeedsGiveAMeanAndASpread) {
   }
 }
 
-/// The rest of the line behind these words; the whole text where they are not there.
-std::string behind(const std::string& text, const std::string& words) {
-  const size_t at = text.find(words);
-  if (at == std::string::npos) return text;
-  const size_t begin = at + words.size();
-  return text.substr(begin, text.find('\n', begin) - begin);
-}
-
-void wait_for(const std::string& path) {
-  while (!fs::exists(path)) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-}
-
-TEST(Train, InterruptedSavesWhatItHas) {
-  const Scratch scratch;
-  for (const int number : {SIGINT, SIGTERM}) {
-    const std::string output = scratch / ("out" + std::to_string(number));
-    Program program(small_run(output, {"--save_strategy", "no", "--max_steps", "100000"}));
-    wait_for(output + "/log.jsonl");
-    program.signal(number);
-    const Finished done = program.finish();
-    EXPECT_EQ(done.code, 130) << done.err;
-    const std::string checkpoint = behind(done.err, "go on from ");
-    EXPECT_EQ(hone({"predict", "--model", checkpoint}, "a great film\n").code, 0) << checkpoint;
-  }
-}
-
-/// Killed at any instant, the folder holds a whole checkpoint, and the run can go on from it.
-TEST(Train, KilledAgainAndAgainLosesNothing) {
-  const Scratch scratch;
-  ASSERT_EQ(hone(small_run(scratch / "straight")).code, 0);
-  const std::string output = scratch / "killed";
-  fs::create_directories(output);  // one that is killed early has not made it
-  constexpr int kKills = 12;
-  for (int i = 0; i < kKills; ++i) {
-    Program program(small_run(output, {"--resume_from_checkpoint", "last"}));
-    const uint32_t wait = philox(1, 2, static_cast<uint64_t>(i))[0] % 120;
-    std::this_thread::sleep_for(std::chrono::milliseconds(20 + wait));
-    program.signal(SIGKILL);
-    program.finish();
-    for (const fs::directory_entry& entry : fs::directory_iterator(output)) {
-      const std::string name = entry.path().filename().string();
-      if (!name.starts_with("checkpoint-") || name.find('.') != std::string::npos) continue;
-      EXPECT_TRUE(file_exists(entry.path().string() + "/checkpoint.json")) << name;
-    }
-  }
-  const Finished done = hone(small_run(output, {"--resume_from_checkpoint", "last"}));
-  ASSERT_EQ(done.code, 0) << done.err;
-  EXPECT_EQ(weights(output), weights(scratch / "straight"));
-  for (const fs::directory_entry& entry : fs::directory_iterator(output)) {
-    EXPECT_EQ(entry.path().string().find(".partial-"), std::string::npos) << entry.path();
-  }
-}
-
-TEST(Train, FullDiskKeepsTheLastCheckpoint) {
-  const Scratch scratch;
-  const std::string output = scratch / "out";
-  std::signal(SIGXFSZ, SIG_IGN);  // writes beyond the limit fail, as on a full disk
-  Program program(small_run(output, {"--max_steps", "100000", "--save_total_limit", "3"}));
-  std::signal(SIGXFSZ, SIG_DFL);
-  wait_for(output + "/checkpoint-2");
-  const rlimit full{1 << 16, 1 << 16};
-  ASSERT_EQ(::prlimit(program.process(), RLIMIT_FSIZE, &full, nullptr), 0);
-  const Finished done = program.finish();
-  EXPECT_EQ(done.code, 1) << done.err;
-  const std::string checkpoint = behind(done.err, "the last good checkpoint is ");
-  EXPECT_EQ(hone({"predict", "--model", checkpoint}, "a great film\n").code, 0) << checkpoint;
-}
-
 TEST(Train, SaysWhatMemoryItWouldTakeBeforeItLoadsData) {
   if (kSanitized) GTEST_SKIP() << "sanitizers reserve more addresses than the limit";
   const Scratch scratch;
@@ -226,6 +147,34 @@ TEST(Train, SaysWhatMemoryItWouldTakeBeforeItLoadsData) {
   EXPECT_EQ(done.code, 1) << done.err;
   EXPECT_NE(done.err.find("not enough memory"), std::string::npos) << done.err;
   EXPECT_FALSE(file_exists(scratch / "out/tokens/train.tokens"));
+}
+
+TEST(Train, WritesCheckpointsBetweenStepsWhereACopyDoesNotFit) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers reserve more addresses than the limit";
+  const Scratch scratch;
+  const Words large = {"--max_steps",
+                       "2",
+                       "--config_name",
+                       scratch.write("config.json",
+                                     R"({"model_type":"bert","hidden_size":256,
+                                         "num_hidden_layers":2,"num_attention_heads":4,
+                                         "intermediate_size":512,"vocab_size":30522})"),
+                       "--tokenizer_name",
+                       golden("bert-words")};
+  const auto copied_bytes = [&](const std::string& output) {
+    const Finished done = hone(small_run(output, large));
+    EXPECT_EQ(done.code, 0) << done.err;
+    return done.objects().at(0).at("memory_bytes").at("checkpoint_copy").get<int64_t>();
+  };
+  EXPECT_GT(copied_bytes(scratch / "copied"), 100'000'000);
+  const Limit limit(RLIMIT_AS, uint64_t{340} << 20);
+  EXPECT_EQ(copied_bytes(scratch / "tight"), 0);
+  for (const char* name : {"model.safetensors", "optimizer_exp_avg.safetensors"}) {
+    const auto bytes = [&](const std::string& run) {
+      return read_file(scratch / (run + "/checkpoint-1/" + name));
+    };
+    EXPECT_TRUE(bytes("copied") == bytes("tight")) << name;
+  }
 }
 
 TEST(Train, FindsABatchSizeThatFits) {

@@ -133,5 +133,22 @@ TEST(Xz, IsReadAndItsDamageNamed) {
   EXPECT_EQ(error_of([&] { read(damaged); }), name + "the xz stream is damaged");
 }
 
+TEST(Xz, AllBytesBeforeADamageAreGiven) {
+  const std::string text = "a great film\ntwo hours I will not get back\n";
+  std::string damaged = compressed(text);
+  damaged[damaged.size() - 8] ^= 0x55;  // in the footer
+  for (const size_t capacity : {size_t{1} << 16, text.size(), size_t{3}}) {
+    const auto source = decompress_xz(bytes_of_memory(damaged), "x.xz");
+    std::string piece(capacity, '\0'), got;
+    EXPECT_EQ(error_of([&] {
+                while (const size_t size = source->read(piece.data(), capacity)) {
+                  got.append(piece, 0, size);
+                }
+              }),
+              "x.xz: the xz stream is damaged");
+    EXPECT_EQ(got, text) << capacity;
+  }
+}
+
 }  // namespace
 }  // namespace hone::data

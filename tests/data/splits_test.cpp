@@ -22,7 +22,7 @@ class SplitsTest : public testing::Test {
 
 TEST_F(SplitsTest, NamesAreSorted) {
   const LabelSet set = discover("a.csv", "text,label\nx,sad\ny,happy\nz,sad\nv,angry\n");
-  EXPECT_EQ(set.kind, LabelKind::classes);
+  EXPECT_EQ(set.problem, ProblemType::single_label);
   EXPECT_EQ(set.names, (Names{"angry", "happy", "sad"}));
 }
 
@@ -38,7 +38,7 @@ TEST_F(SplitsTest, WholeNumbersAreClassesInTheirOrder) {
 TEST_F(SplitsTest, DecimalsAreScores) {
   for (const char* rows : {"x,1.5\ny,2\n", "x,1.0\ny,2.0\n", "x,1e-1\ny,3\n"}) {
     const LabelSet set = discover("a.csv", std::string("text,label\n") + rows);
-    EXPECT_EQ(set.kind, LabelKind::score) << rows;
+    EXPECT_EQ(set.problem, ProblemType::regression) << rows;
     EXPECT_TRUE(set.names.empty());
   }
 }
@@ -46,7 +46,7 @@ TEST_F(SplitsTest, DecimalsAreScores) {
 TEST_F(SplitsTest, ListsAreFlags) {
   const LabelSet named = discover(
       "a.jsonl", "{\"text\":\"a\",\"labels\":[\"z\",\"b\"]}\n{\"text\":\"b\",\"labels\":[]}\n");
-  EXPECT_EQ(named.kind, LabelKind::flags);
+  EXPECT_EQ(named.problem, ProblemType::multi_label);
   EXPECT_EQ(named.names, (Names{"b", "z"}));
   EXPECT_EQ(discover("b.jsonl",
                      "{\"text\":\"a\",\"labels\":[0,1,0]}\n"
@@ -100,21 +100,21 @@ TEST_F(SplitsTest, TasksCanBeOpenedTwice) {
   EXPECT_EQ(split.files, Names{folder_.path() + "/SST-2/train.tsv"});
   for (int turn = 0; turn < 2; ++turn) EXPECT_EQ(records_of(*split.open()).size(), 2u);
   EXPECT_EQ(task_labels(*find_task("sst2")).names, (Names{"negative", "positive"}));
-  EXPECT_EQ(task_labels(*find_task("stsb")).kind, LabelKind::score);
+  EXPECT_EQ(task_labels(*find_task("stsb")).problem, ProblemType::regression);
   EXPECT_NE(error_of([&] { task_split(*find_task("rte"), folder_.path(), "train"); }), "no error");
   EXPECT_TRUE(task_split(*find_task("reviews"), "", "test").files.empty());
 }
 
 TEST(Trainable, NeedsSamplesOfEveryClass) {
-  const LabelSet set{LabelKind::classes, {"a", "b", "c"}};
+  const LabelSet set{ProblemType::single_label, {"a", "b", "c"}};
   require_trainable("f", set, 5, {1, 3, 1});
-  require_trainable("f", {LabelKind::score, {}}, 2, {});
+  require_trainable("f", {ProblemType::regression, {}}, 2, {});
   const auto complaint = [](const LabelSet& labels, int64_t samples, std::vector<int64_t> counts) {
     return error_of([&] { require_trainable("f.csv", labels, samples, counts); });
   };
   EXPECT_EQ(complaint(set, 4, {1, 0, 3}), "f.csv: label: no sample of class 'b' among 4");
   EXPECT_EQ(complaint(set, 0, {0, 0, 0}), "f.csv: no samples; training needs at least two");
-  EXPECT_EQ(complaint({LabelKind::score, {}}, 1, {}),
+  EXPECT_EQ(complaint({ProblemType::regression, {}}, 1, {}),
             "f.csv: one sample; training needs at least two");
 }
 

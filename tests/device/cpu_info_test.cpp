@@ -191,7 +191,6 @@ TEST(CpuInfo, RequestsThatCannotBeMet) {
   }
 }
 
-#if defined(__x86_64__)
 TEST(CpuInfo, ProcessorWithoutAvx2IsRefused) {
   FakeCpu fake = zen4();
   fake.leaves[{7, 0}] = {};
@@ -203,7 +202,48 @@ TEST(CpuInfo, ProcessorWithoutAvx2IsRefused) {
     EXPECT_EQ(error.kind(), ErrorKind::unsupported);
   }
 }
-#endif
+
+constexpr uint64_t kAsimd = 1 << 1, kDotprod = 1 << 20;
+constexpr uint64_t kI8mm = 1 << 13, kBf16 = 1 << 14;
+
+TEST(CpuInfo, ArmCores) {
+  const CpuInfo a72 = detect_arm(kAsimd, 0, 0x410fd083);
+  EXPECT_EQ(a72.name, "Cortex-A72");
+  EXPECT_EQ(available_isas(a72), std::vector{Isa::neon});
+  EXPECT_EQ(choose_isa(nullptr, a72), Isa::neon);
+  const CpuInfo n1 = detect_arm(kAsimd | kDotprod, 0, 0x413fd0c1);
+  EXPECT_EQ(n1.name, "Neoverse-N1");
+  EXPECT_EQ(choose_isa(nullptr, n1), Isa::neon_dotprod);
+  const CpuInfo v1 = detect_arm(kAsimd | kDotprod, kI8mm | kBf16, 0x411fd401);
+  EXPECT_EQ(v1.name, "Neoverse-V1");
+  EXPECT_EQ(choose_isa(nullptr, v1), Isa::neon_bf16);
+  EXPECT_EQ(choose_isa("neon_dotprod", v1), Isa::neon_dotprod);
+  EXPECT_EQ(detect_arm(kAsimd, 0, 0x610f0220).name, "64-bit ARM, implementer 0x61, part 0x22");
+  EXPECT_EQ(detect_arm(kAsimd, 0, 0).name, "64-bit ARM");
+  EXPECT_TRUE(available_isas(detect_arm(0, ~uint64_t{0}, 0)).empty()) << "nothing without NEON";
+}
+
+TEST(CpuInfo, ArmInstructionSetsIncludeThoseBefore) {
+  EXPECT_EQ(choose_isa(nullptr, detect_arm(kAsimd, kI8mm | kBf16, 0)), Isa::neon);
+  EXPECT_EQ(choose_isa(nullptr, detect_arm(kAsimd | kDotprod, kBf16, 0)), Isa::neon_dotprod);
+  EXPECT_EQ(choose_isa(nullptr, detect_arm(kAsimd | kDotprod, kI8mm, 0)), Isa::neon_i8mm);
+}
+
+TEST(CpuInfo, ArmKernels) {
+  const CpuInfo cpu = detect_arm(kAsimd | kDotprod, kI8mm | kBf16, 0);
+  const auto kernels = [&](Isa isa) {
+    std::string all;
+    for (const KernelChoice& choice : kernel_choices(isa, cpu)) all += choice.kernel + "; ";
+    return all;
+  };
+  EXPECT_EQ(kernels(Isa::neon), "neon; neon, widened to fp32; neon, widened to 16 bits; ");
+  EXPECT_EQ(kernels(Isa::neon_dotprod), "neon; neon, widened to fp32; neon_dotprod; ");
+  EXPECT_EQ(kernels(Isa::neon_i8mm), "neon; neon, widened to fp32; neon_i8mm; ");
+  EXPECT_EQ(kernels(Isa::neon_bf16), "neon; neon_bf16; neon_i8mm; ");
+  EXPECT_EQ(kernel_choices(Isa::neon_bf16, cpu)[0].reason, "fastest here");
+  EXPECT_EQ(kernel_choices(Isa::neon, cpu)[0].reason, "forced by HONE_ISA");
+  EXPECT_THROW(choose_isa("avx2", cpu), Error);
+}
 
 TEST(CpuInfo, ThisMachine) {
   const std::vector<Isa> isas = available_isas();

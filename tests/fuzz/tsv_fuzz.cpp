@@ -1,5 +1,5 @@
 // layers: data
-#include "records_target.h"
+#include "fuzz/records_target.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   hone::data::read_all_records(data, size, hone::data::Format::tsv);

@@ -5,18 +5,17 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
 #include "fuzz/memory_file.h"
+#include "fuzz/refusal.h"
 #include "io/weights.h"
 
 namespace hone {
 
-/// Opens the bytes as weights. A refusal must be one line; what is accepted must be readable, not
-/// larger than the file, and the same in parts as in one piece.
-inline void check_weights(const uint8_t* data, size_t size) {
-  const MemoryFile file(data, size);
-  try {
-    const auto weights = io::Weights::open(file.path());
+/// Opens weights of `size` bytes in all. What is accepted must be readable, not larger than its
+/// files, and the same in parts as in one piece.
+inline void check_weights(const std::string& path, size_t size) {
+  accepts("", [&] {
+    const auto weights = io::Weights::open(path);
     for (const io::TensorInfo& tensor : weights->tensors()) {
       const size_t elements = static_cast<size_t>(tensor.elements);
       if (tensor.elements < 0 || elements * dtype_size(tensor.dtype) > size) std::abort();
@@ -29,10 +28,12 @@ inline void check_weights(const uint8_t* data, size_t size) {
       weights->read(tensor, half, tensor.elements - half, parts.data() + half);
       if (std::memcmp(whole.data(), parts.data(), elements * sizeof(float)) != 0) std::abort();
     }
-  } catch (const Error& error) {
-    if (std::string(error.what()).find('\n') != std::string::npos) std::abort();
-    if (error.kind() == ErrorKind::internal) std::abort();
-  }
+  });
+}
+
+inline void check_weights(const uint8_t* data, size_t size) {
+  const MemoryFile file(data, size);
+  check_weights(file.path(), size);
 }
 
 }  // namespace hone

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "models/encoder.h"
 #include "models/init.h"
 #include "models/save.h"
 

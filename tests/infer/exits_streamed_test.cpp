@@ -39,7 +39,7 @@ class Folders {
   std::string plain() const { return path_ + "/plain"; }
   std::string packed() const { return path_ + "/packed"; }
 
-  std::unique_ptr<WeightSource> source(const models::Encoder& encoder) const {
+  std::unique_ptr<WeightSource> source(const models::Model& encoder) const {
     auto file = std::make_unique<models::PackedFile>(packed() + "/" + models::kPackedName);
     file->check(encoder);
     return packed_source(std::move(file));
@@ -62,7 +62,7 @@ class ExitsStreamed : public testing::TestWithParam<ExitsStreamedCase> {};
 TEST_P(ExitsStreamed, HaveTheBitsAndLayersOfWeightsThatStay) {
   const Folders folders(GetParam());
   Session session(folders.plain(), {.dtype = GetParam().dtype, .threads = 2});
-  const models::Batch batch = nine_sequences(session.config());
+  const models::TextBatch batch = nine_sequences(session.config());
   models::ExitSettings settings = session.config().exits;
   // So that one leaves after three layers.
   settings.entropy = 1.001 * entropy(session.exits()->run_all(batch)[0][2]);
@@ -72,9 +72,10 @@ TEST_P(ExitsStreamed, HaveTheBitsAndLayersOfWeightsThatStay) {
   EXPECT_TRUE(std::any_of(wanted.begin(), wanted.end(),
                           [](const ExitAnswer& answer) { return answer.layers < 6; }));
   for (const uint64_t room : {uint64_t{0}, uint64_t{20'000}, uint64_t{1} << 30}) {
-    StreamedWeights weights(session.encoder(), folders.source(session.encoder()), session.pool());
-    ExitPass pass(session.encoder(), settings, weights, session.pool());
-    weights.load(pass.layered().matrices(), room, false, batch.tokens());
+    StreamedWeights weights(session.model(), session.pass(), folders.source(session.model()),
+                            session.pool());
+    ExitPass pass(session.model(), settings, weights, session.pool());
+    weights.load(pass.layerwise().matrices(), room, false, batch.tokens());
     for (int i = 0; i < 2; ++i) expect_same(pass.run(batch), wanted);
   }
 }
@@ -99,7 +100,7 @@ TEST_P(ExitsStreamed, ASessionUnderABudgetAnswersAsOneWithout) {
       EXPECT_EQ(answers[i].layers, wanted[i].layers) << i;
     }
     // All layers too.
-    const models::Batch batch = nine_sequences(session.config());
+    const models::TextBatch batch = nine_sequences(session.config());
     const float* whole = free.forward(batch);
     const float* streamed = session.forward(batch);
     EXPECT_TRUE(std::equal(whole, whole + batch.sequences() * free.output_width(), streamed));
@@ -122,7 +123,7 @@ INSTANTIATE_TEST_SUITE_P(Models, ExitsStreamed,
                          });
 
 /// The matrices that are read for an answer after so many layers, without those that all share.
-std::set<std::string> matrices_until(const models::Encoder& encoder, int64_t layers) {
+std::set<std::string> matrices_until(const models::Model& encoder, int64_t layers) {
   std::set<std::string> names;
   for (const nn::Parameter& parameter : encoder.parameters().list()) {
     if (parameter.kind != nn::ParameterKind::matrix) continue;
@@ -141,20 +142,21 @@ class ExitsRead : public testing::TestWithParam<const char*> {};
 TEST_P(ExitsRead, OnlyTheLayersThatSomebodyReaches) {
   const Folders folders({"bert-words", GetParam(), DType::f32});
   Session session(folders.plain(), {.threads = 2});
-  const models::Encoder& encoder = session.encoder();
-  const models::Batch batch = nine_sequences(session.config());
+  const models::Model& encoder = session.model();
+  const models::TextBatch batch = nine_sequences(session.config());
   std::multiset<std::string> read;
   uint64_t bytes = 0;
   const auto watch = [&](const nn::Parameter& parameter) {
     read.insert(parameter.tensors.front());
     bytes += encoder.parameters().bytes_of(parameter);
   };
-  StreamedWeights weights(encoder, std::make_unique<WatchedSource>(folders.source(encoder), watch),
+  StreamedWeights weights(encoder, session.pass(),
+                          std::make_unique<WatchedSource>(folders.source(encoder), watch),
                           session.pool());
   ExitPass pass(encoder, session.config().exits, weights, session.pool());
-  weights.load(pass.layered().matrices(), 0, false, batch.tokens());
+  weights.load(pass.layerwise().matrices(), 0, false, batch.tokens());
 
-  pass.layered().run(batch, {});
+  pass.layerwise().run(batch, {});
   const uint64_t whole = std::exchange(bytes, 0);
   models::ExitSettings settings = session.config().exits;
   settings.patience = 1;
@@ -179,17 +181,17 @@ INSTANTIATE_TEST_SUITE_P(Methods, ExitsRead, testing::Values("pabee", "deebert")
 TEST(ExitsRead, ThePoolerThatAllShareStaysFirst) {
   const Folders folders({"bert-words", "pabee", DType::f32});
   Session session(folders.plain(), {.threads = 2});
-  const models::Batch batch = nine_sequences(session.config());
+  const models::TextBatch batch = nine_sequences(session.config());
   int poolers = 0;
   const auto watch = [&](const nn::Parameter& parameter) {
     poolers += parameter.tensors.front() == "pooler.dense.weight";
   };
-  StreamedWeights weights(session.encoder(),
-                          std::make_unique<WatchedSource>(folders.source(session.encoder()), watch),
+  StreamedWeights weights(session.model(), session.pass(),
+                          std::make_unique<WatchedSource>(folders.source(session.model()), watch),
                           session.pool());
-  ExitPass pass(session.encoder(), session.config().exits, weights, session.pool());
-  weights.load(pass.layered().matrices(), 4096, false, batch.tokens());
-  for (int i = 0; i < 2; ++i) pass.layered().run(batch, {});
+  ExitPass pass(session.model(), session.config().exits, weights, session.pool());
+  weights.load(pass.layerwise().matrices(), 4096, false, batch.tokens());
+  for (int i = 0; i < 2; ++i) pass.layerwise().run(batch, {});
   EXPECT_EQ(weights.resident_matrices(), 1u);
   EXPECT_EQ(poolers, 1);
 }

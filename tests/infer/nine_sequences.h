@@ -10,8 +10,9 @@ namespace hone::infer {
 inline const std::string kModels = HONE_TEST_DIR "/../models/goldens/";
 
 /// Sequences of 1 to 9 tokens.
-inline models::Batch nine_sequences(const models::EncoderConfig& config) {
-  models::Batch batch(config);
+inline models::TextBatch nine_sequences(const models::ModelConfig& model) {
+  const auto& config = dynamic_cast<const models::EncoderConfig&>(model);
+  models::TextBatch batch(config);
   for (int32_t length = 1; length <= 9; ++length) {
     std::vector<int32_t> ids;
     for (int32_t i = 0; i < length; ++i) {

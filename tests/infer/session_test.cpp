@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "infer/classify.h"
 #include "infer/evaluate.h"
+#include "models/config.h"
 
 namespace hone::infer {
 namespace {
@@ -126,11 +127,11 @@ TEST(Classify, ReadsLogitsByTheProblem) {
   const Prediction one = classify(config, logits);
   EXPECT_EQ(one.label, "b");
   EXPECT_NEAR(one.score, 0.8437947f, 1e-6);
-  config.problem = models::ProblemType::multi_label;
+  config.problem = ProblemType::multi_label;
   const Prediction many = classify(config, logits);
   EXPECT_EQ(many.chosen, (std::vector<int64_t>{0, 1}));
   EXPECT_NEAR(many.scores[2], 0.2689414f, 1e-6);
-  config.problem = models::ProblemType::regression;
+  config.problem = ProblemType::regression;
   config.labels = {"score"};
   EXPECT_EQ(classify(config, std::vector<float>{3.5f}).score, 3.5f);
   EXPECT_THROW(classify(config, std::vector<float>{std::nanf("")}), Error);

@@ -41,17 +41,17 @@ class Packed {
   std::string path_;
 };
 
-std::vector<float> rows_of(const float* rows, const models::Batch& batch, int64_t width) {
+std::vector<float> rows_of(const float* rows, const models::TextBatch& batch, int64_t width) {
   return {rows, rows + batch.sequences() * width};
 }
 
-std::vector<float> run(Layered& layered, const models::Batch& batch) {
+std::vector<float> run(LayerwiseForward& layerwise, const models::TextBatch& batch) {
   std::vector<float> rows;
-  Layered::Hooks hooks;
+  LayerwiseForward::Hooks hooks;
   hooks.finish = [&](int64_t, std::span<const float> row) {
     rows.insert(rows.end(), row.begin(), row.end());
   };
-  layered.run(batch, hooks);
+  layerwise.run(batch, hooks);
   return rows;
 }
 
@@ -64,15 +64,15 @@ class Streamed : public testing::TestWithParam<StreamedCase> {
  protected:
   /// Of a source, with room for so many bytes of matrices, twice.
   void expect_bits(Session& session, std::unique_ptr<WeightSource> source, uint64_t room,
-                   bool wide) {
-    const models::Batch batch = nine_sequences(session.config());
+                   bool huge_pages) {
+    const models::TextBatch batch = nine_sequences(session.config());
     const std::vector<float> whole = rows_of(session.forward(batch), batch, session.output_width());
-    StreamedWeights weights(session.encoder(), std::move(source), session.pool());
-    Layered layered(session.encoder(), {}, weights, session.pool());
-    weights.load(layered.matrices(), room, wide, batch.tokens());
-    for (int i = 0; i < 2; ++i) EXPECT_EQ(run(layered, batch), whole) << i;
+    StreamedWeights weights(session.model(), session.pass(), std::move(source), session.pool());
+    LayerwiseForward layerwise(session.model(), {}, weights, session.pool());
+    weights.load(layerwise.matrices(), room, huge_pages, batch.tokens());
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(run(layerwise, batch), whole) << i;
     if (room > 0) return;
-    for (const int32_t slot : layered.matrices()) {
+    for (const int32_t slot : layerwise.matrices()) {
       EXPECT_EQ(weights.pointers()[static_cast<size_t>(slot)], nullptr) << slot;
     }
   }
@@ -83,10 +83,10 @@ TEST_P(Streamed, FromAPackedFileHasTheBitsOfTheWhole) {
   const Packed packed(name, dtype);
   Session session(kModels + name, {.dtype = dtype, .threads = 2});
   for (const uint64_t room : {uint64_t{0}, uint64_t{40'000}, uint64_t{1} << 30}) {
-    for (const bool wide : {false, true}) {
+    for (const bool huge_pages : {false, true}) {
       auto file = std::make_unique<models::PackedFile>(packed.file());
-      file->check(session.encoder());
-      expect_bits(session, packed_source(std::move(file)), room, wide);
+      file->check(session.model());
+      expect_bits(session, packed_source(std::move(file)), room, huge_pages);
     }
   }
 }
@@ -97,7 +97,7 @@ TEST_P(Streamed, FromACheckpointHasTheBitsOfTheWhole) {
   models::LoadReport report;
   for (const uint64_t room : {uint64_t{0}, uint64_t{40'000}}) {
     expect_bits(session,
-                checkpoint_source(session.encoder(), io::Weights::open(session.folder().path),
+                checkpoint_source(session.model(), io::Weights::open(session.folder().path),
                                   nullptr, report),
                 room, false);
   }
@@ -107,14 +107,14 @@ TEST_P(Streamed, APackedFolderAnswersWithAndWithoutABudget) {
   const auto& [name, dtype] = GetParam();
   const Packed packed(name, dtype);
   Session plain(kModels + name, {.dtype = dtype, .threads = 2});
-  const models::Batch batch = nine_sequences(plain.config());
+  const models::TextBatch batch = nine_sequences(plain.config());
   const std::vector<float> wanted = rows_of(plain.forward(batch), batch, plain.output_width());
   for (const uint64_t budget : {uint64_t{0}, uint64_t{4} << 30}) {
     SessionOptions options;
     options.threads = 2;
     options.memory_budget = budget;
     Session session(packed.path(), options);
-    EXPECT_EQ(session.encoder().dtype(), dtype);
+    EXPECT_EQ(session.model().dtype(), dtype);
     EXPECT_EQ(rows_of(session.forward(batch), batch, session.output_width()), wanted) << budget;
   }
 }
@@ -148,7 +148,7 @@ TEST(StreamedWeights, ATooSmallBudgetNamesTheLeastWhichDoes) {
 }
 
 /// A file that does not say what it said is an error, or is not looked at.
-void expect_error_or(const std::string& folder, const models::Batch& batch,
+void expect_error_or(const std::string& folder, const models::TextBatch& batch,
                      const std::vector<float>& wanted, size_t& errors) {
   for (const uint64_t budget : {uint64_t{0}, uint64_t{4} << 30}) {
     SessionOptions options;
@@ -196,7 +196,7 @@ TEST(PackedFile, CutAnywhereIsRefused) {
   const Packed packed("bert-words", DType::i8);
   const std::string whole = bytes_of(packed.file());
   Session session(packed.path(), {.threads = 1});
-  const models::Batch batch = nine_sequences(session.config());
+  const models::TextBatch batch = nine_sequences(session.config());
   size_t errors = 0;
   size_t cuts = 0;
   for (size_t size = 0; size < whole.size(); size += whole.size() / 40 + 1, ++cuts) {
@@ -216,7 +216,7 @@ TEST(PackedFile, AChangedByteIsAnErrorOrChangesNothing) {
     const Packed packed("bert-words", dtype);
     const std::string whole = bytes_of(packed.file());
     Session session(packed.path(), {.threads = 1});
-    const models::Batch batch = nine_sequences(session.config());
+    const models::TextBatch batch = nine_sequences(session.config());
     const std::vector<float> wanted =
         rows_of(session.forward(batch), batch, session.output_width());
     size_t errors = 0;
@@ -240,8 +240,8 @@ TEST_P(Spoilt, WhileItStreamsIsAnErrorOfTheFile) {
   const Packed packed("bert-words", DType::f32);
   Session session(packed.path(), {.threads = 2});
   auto file = std::make_unique<models::PackedFile>(packed.file());
-  file->check(session.encoder());
-  const models::Batch batch = nine_sequences(session.config());
+  file->check(session.model());
+  const models::TextBatch batch = nine_sequences(session.config());
   bool spoil = false;
   const auto watch = [&](const nn::Parameter&) {
     if (!std::exchange(spoil, false)) return;
@@ -253,17 +253,17 @@ TEST_P(Spoilt, WhileItStreamsIsAnErrorOfTheFile) {
       out.write(std::string(size, 'x').data(), static_cast<std::streamsize>(size));
     }
   };
-  StreamedWeights weights(session.encoder(),
+  StreamedWeights weights(session.model(), session.pass(),
                           std::make_unique<WatchedSource>(packed_source(std::move(file)), watch),
                           session.pool());
-  Layered layered(session.encoder(), {}, weights, session.pool());
-  weights.load(layered.matrices(), 0, true, batch.tokens());
-  run(layered, batch);
+  LayerwiseForward layerwise(session.model(), {}, weights, session.pool());
+  weights.load(layerwise.matrices(), 0, true, batch.tokens());
+  run(layerwise, batch);
   spoil = true;
-  Layered::Hooks hooks;
+  LayerwiseForward::Hooks hooks;
   hooks.finish = [](int64_t, std::span<const float>) { ADD_FAILURE() << "answered"; };
   try {
-    layered.run(batch, hooks);
+    layerwise.run(batch, hooks);
     FAIL() << "not seen";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::io);
@@ -279,7 +279,7 @@ TEST(CheckpointSource, WrittenToWhileItStreamsIsAnErrorOfTheFile) {
   options.threads = 1;
   options.memory_budget = uint64_t{4} << 30;
   Session session(folder, options);
-  const models::Batch batch = nine_sequences(session.config());
+  const models::TextBatch batch = nine_sequences(session.config());
   session.forward(batch);
   const std::string file = folder + "/model.safetensors";
   write_bytes(file, bytes_of(file));

@@ -16,12 +16,12 @@ class WatchedSource : public WeightSource {
   WatchedSource(std::unique_ptr<WeightSource> inner, Watch watch)
       : inner_(std::move(inner)), watch_(std::move(watch)) {}
 
-  HeldMatrix matrix(const nn::Parameter& parameter, bool wide, ThreadPool& pool) override {
+  HeldMatrix matrix(const nn::Parameter& parameter, bool huge_pages, ThreadPool& pool) override {
     watch_(parameter);
-    return inner_->matrix(parameter, wide, pool);
+    return inner_->matrix(parameter, huge_pages, pool);
   }
-  uint64_t wide_bytes(const nn::Parameter& parameter) const override {
-    return inner_->wide_bytes(parameter);
+  uint64_t huge_page_bytes(const nn::Parameter& parameter) const override {
+    return inner_->huge_page_bytes(parameter);
   }
   void vector(const nn::Parameter& parameter, void* out) override {
     inner_->vector(parameter, out);

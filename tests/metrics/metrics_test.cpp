@@ -5,14 +5,14 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "metrics/scorer.h"
+#include "metrics/logit_scorer.h"
 
 namespace hone::metrics {
 namespace {
 
-Problem problem_of(const std::string& name) {
-  if (name == "single_label") return Problem::single_label;
-  return name == "multi_label" ? Problem::multi_label : Problem::regression;
+ProblemType problem_of(const std::string& name) {
+  if (name == "single_label") return ProblemType::single_label;
+  return name == "multi_label" ? ProblemType::multi_label : ProblemType::regression;
 }
 
 std::vector<bool> flags_of(const Json& row) {
@@ -21,10 +21,10 @@ std::vector<bool> flags_of(const Json& row) {
   return flags;
 }
 
-void add(Scorer& scorer, Problem problem, const Json& prediction, const Json& label) {
-  if (problem == Problem::single_label) {
+void add(Scorer& scorer, ProblemType problem, const Json& prediction, const Json& label) {
+  if (problem == ProblemType::single_label) {
     scorer.add_class(prediction.get<int64_t>(), label.get<int64_t>());
-  } else if (problem == Problem::multi_label) {
+  } else if (problem == ProblemType::multi_label) {
     scorer.add_labels(flags_of(prediction), flags_of(label));
   } else {
     scorer.add_score(prediction.get<double>(), label.get<double>());
@@ -37,7 +37,7 @@ TEST(Scorer, AgreesWithScikitLearnAndScipyOnAnyNumberOfRanks) {
   const Json cases = parse_json(read_file(file), file);
   ASSERT_GE(cases.size(), 20u);
   for (const Json& c : cases) {
-    const Problem problem = problem_of(c["problem"]);
+    const ProblemType problem = problem_of(c["problem"]);
     std::vector<std::string> names;
     for (const auto& [name, value] : c["values"].items()) names.push_back(name);
     const Scorer empty(problem, c["classes"].get<int64_t>(), names);
@@ -48,7 +48,7 @@ TEST(Scorer, AgreesWithScikitLearnAndScipyOnAnyNumberOfRanks) {
       add(alone, problem, c["predictions"][i], c["labels"][i]);
       add(ranks[i + 1 == rows ? 2 : i % 2], problem, c["predictions"][i], c["labels"][i]);
     }
-    for (size_t rank = 1; rank < ranks.size(); ++rank) ranks[0].merge(ranks[rank]);
+    for (size_t rank = 1; rank < ranks.size(); ++rank) ranks[0].merge(ranks[rank].values());
     for (const Scorer& scorer : {alone, ranks[0]}) {
       EXPECT_EQ(scorer.samples(), static_cast<int64_t>(rows));
       for (const auto& [name, value] : scorer.results()) {
@@ -65,7 +65,8 @@ TEST(Scorer, AgreesWithScikitLearnAndScipyOnAnyNumberOfRanks) {
 }
 
 TEST(Scorer, IsUndefinedWithoutSamples) {
-  for (const Problem problem : {Problem::single_label, Problem::multi_label, Problem::regression}) {
+  for (const ProblemType problem :
+       {ProblemType::single_label, ProblemType::multi_label, ProblemType::regression}) {
     for (const auto& [name, value] : Scorer(problem, 2, default_metrics(problem, 2)).results()) {
       EXPECT_TRUE(std::isnan(value)) << name;
     }
@@ -74,7 +75,7 @@ TEST(Scorer, IsUndefinedWithoutSamples) {
 }
 
 TEST(Scorer, ReportsInTheOrderAsked) {
-  Scorer scorer(Problem::single_label, 2, {"f1", "accuracy"});
+  Scorer scorer(ProblemType::single_label, 2, {"f1", "accuracy"});
   scorer.add_class(1, 1);
   scorer.add_class(0, 1);
   const std::vector<std::pair<std::string, double>> wanted = {{"f1", 2.0 / 3}, {"accuracy", 0.5}};
@@ -82,7 +83,7 @@ TEST(Scorer, ReportsInTheOrderAsked) {
 }
 
 TEST(Scorer, RefusesMetricsThatDoNotBelong) {
-  const auto message = [](Problem problem, std::string name) -> std::string {
+  const auto message = [](ProblemType problem, std::string name) -> std::string {
     try {
       Scorer(problem, 2, {std::move(name)});
     } catch (const Error& error) {
@@ -91,15 +92,15 @@ TEST(Scorer, RefusesMetricsThatDoNotBelong) {
     }
     return "no error";
   };
-  EXPECT_EQ(message(Problem::single_label, "bleu"), "metric: unknown, got 'bleu'");
-  EXPECT_EQ(message(Problem::regression, "f1"), "metric: 'f1' is not for regression");
+  EXPECT_EQ(message(ProblemType::single_label, "bleu"), "metric: unknown, got 'bleu'");
+  EXPECT_EQ(message(ProblemType::regression, "f1"), "metric: 'f1' is not for regression");
 }
 
 TEST(ClassCounts, RefusesClassesOutOfRange) {
   ClassCounts counts(2);
   EXPECT_THROW(counts.add(2, 0), Error);
   EXPECT_THROW(counts.add(0, -1), Error);
-  EXPECT_THROW(counts.merge(ClassCounts(3)), Error);
+  EXPECT_THROW(counts.merge(ClassCounts(3).values()), Error);
   EXPECT_EQ(counts.samples(), 0);
 }
 
@@ -116,6 +117,29 @@ TEST(Correlation, IsUndefinedForValuesThatAreNotFinite) {
   one.add(1, 1);
   EXPECT_TRUE(std::isnan(one.pearson()));
   EXPECT_TRUE(std::isnan(one.spearman()));
+}
+
+/// Parts that are merged in order have the bits of the whole, the loss included.
+TEST(LogitScorer, PutsPartsTogetherToTheBit) {
+  for (const ProblemType problem :
+       {ProblemType::single_label, ProblemType::multi_label, ProblemType::regression}) {
+    const LogitScorer empty(problem, 3, {});
+    std::vector<LogitScorer> ranks(3, empty);
+    LogitScorer alone = empty;
+    for (int i = 0; i < 100; ++i) {
+      const float logits[] = {std::sin(1.f + i), std::sin(2.f * i), std::cos(3.f * i)};
+      for (LogitScorer* scorer : {&alone, &ranks[i < 10 ? 0 : 2]}) {
+        if (problem == ProblemType::single_label) scorer->add_class(logits, i % 3);
+        if (problem == ProblemType::multi_label)
+          scorer->add_labels(logits, {i % 2 == 0, true, i > 50});
+        if (problem == ProblemType::regression) scorer->add_score(logits, i / 7.);
+      }
+    }
+    LogitScorer merged = empty;
+    for (const LogitScorer& rank : ranks) merged.merge(rank.values());
+    EXPECT_EQ(merged.loss(), alone.loss());
+    EXPECT_EQ(merged.results(), alone.results());
+  }
 }
 
 }  // namespace

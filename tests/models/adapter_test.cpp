@@ -5,7 +5,8 @@
 
 #include "io/safetensors_writer.h"
 #include "io/scratch.h"
-#include "models/folder.h"
+#include "models/encoder.h"
+#include "models/encoder_config.h"
 #include "models/freeze.h"
 #include "models/init.h"
 #include "models/load.h"
@@ -47,7 +48,7 @@ std::string outcome(const Scratch& scratch, bool head = true) {
     const ModelFolder folder = open_model_folder(scratch.path());
     const auto adapter = open_adapter(folder);
     ThreadPool pool(1);
-    Encoder encoder(folder.config, DType::f32, chosen_isa(), head);
+    Encoder encoder(encoder_config(folder), DType::f32, chosen_isa(), head);
     load_weights(encoder, *io::Weights::open(folder.path), pool, {.adapter = adapter.get()});
   });
 }
@@ -133,7 +134,7 @@ TEST(Adapter, HeadOfOtherLabelsComesWithIt) {
   tensors.push_back({"base_model.model.classifier.weight", DType::f32, {5, 20}});
   tensors.push_back({"base_model.model.classifier.bias", DType::f32, {5}});
   write(folder, config(), tensors);
-  EXPECT_EQ(open_model_folder(folder.path()).config.labels.size(), 5u);
+  EXPECT_EQ(open_model_folder(folder.path()).config->labels.size(), 5u);
   EXPECT_EQ(outcome(folder), "no error");
   EXPECT_EQ(outcome(folder, false), "no error");  // an encoder alone leaves the head
 }
@@ -144,7 +145,8 @@ TEST(Adapter, RankStabilisedScaleDividesByTheRoot) {
   json["use_rslora"] = true;
   write(folder, json, pair());
   const Adapter adapter(folder.path());
-  const auto delta = adapter.delta(kBert, "encoder.layer.0.attention.self.query.weight", {20, 20});
+  const auto delta = adapter.delta(family_of(*open_model_folder(kBase).config),
+                                   "encoder.layer.0.attention.self.query.weight", {20, 20});
   ASSERT_NE(delta, nullptr);
   EXPECT_FLOAT_EQ(delta->scale, 4.f);
   std::vector<float> rows(40, 1.f);
@@ -153,18 +155,18 @@ TEST(Adapter, RankStabilisedScaleDividesByTheRoot) {
 }
 
 Encoder with_lora(const nn::LoraOptions& options) {
-  return {open_model_folder(kBase).config, DType::f32, chosen_isa(), true, options};
+  return {encoder_config(open_model_folder(kBase)), DType::f32, chosen_isa(), true, options};
 }
 
 TEST(LoraOptions, MistakesNameTheFlag) {
   const auto error = [](const nn::LoraOptions& options) {
     return error_of([&] { with_lora(options); });
   };
-  expect_contains(error({.rank = 0}), "--lora_rank: expected 1 to");
-  expect_contains(error({.alpha = 0}), "--lora_alpha");
-  expect_contains(error({.dropout = 1}), "--lora_dropout");
+  expect_contains(error({.rank = 0}), "lora.rank: expected 1 to");
+  expect_contains(error({.alpha = 0}), "lora.alpha");
+  expect_contains(error({.dropout = 1}), "lora.dropout");
   expect_contains(error({.targets = {"query", "q_lin"}}),
-                  "--lora_target_modules: no linear layer is called 'q_lin'; there are query, key, "
+                  "lora.targets: no linear layer is called 'q_lin'; there are query, key, "
                   "value, dense");
   expect_contains(error({.targets = {"classifier"}}), "no linear layer is called 'classifier'");
   expect_contains(error({.targets = {"all-linear", "query"}}), "all-linear stands alone");
@@ -195,7 +197,7 @@ TEST(LoraOptions, ANewPoolerGoesWithTheAdapter) {
   const Scratch base;
   ModelFolder folder = open_model_folder(kBase);
   ThreadPool pool(1);
-  Encoder body(folder.config, DType::f32, chosen_isa(), false);
+  Encoder body(encoder_config(folder), DType::f32, chosen_isa(), false);
   init_random(body, 1, 0.02f, pool);
   save_weights(body, base.path());
   save_config(folder.config_json, body, base.path());

@@ -25,20 +25,19 @@ EncoderConfig config_of(const std::string& golden, int64_t hidden, int64_t inter
 }
 
 /// Of the last layer's first tokens, which its norm has given their size.
-std::vector<float> rows_of(Encoder& encoder, const Batch& batch, ThreadPool& pool) {
-  const Forward forward =
-      encoder.record({.output = Output::embedding, .pooling = ops::Pooling::cls});
-  Execution execution(forward.plan, encoder.weights_for(forward.shadows), pool);
+std::vector<float> rows_of(Encoder& encoder, const TextBatch& batch, ThreadPool& pool) {
+  const Pass forward = encoder.record({.output = Output::embedding, .pooling = ops::Pooling::cls});
+  Runner runner(forward.plan, encoder.weights_for(forward.shadows), pool);
   encoder.parameters().refresh(pool);
-  execution.resize(batch.extents());
-  batch.bind(forward.inputs, execution);
-  execution.run();
-  const float* values = execution.output<float>(forward.output);
+  runner.resize(batch.extents());
+  forward.bind(batch, runner);
+  runner.run();
+  const float* values = runner.output<float>(forward.output);
   return {values, values + batch.sequences() * forward.output.width};
 }
 
-Batch batch_of(const EncoderConfig& config, const std::vector<int32_t>& lengths) {
-  Batch batch(config);
+TextBatch batch_of(const EncoderConfig& config, const std::vector<int32_t>& lengths) {
+  TextBatch batch(config);
   for (const int32_t length : lengths) {
     std::vector<int32_t> ids(static_cast<size_t>(length));
     for (size_t i = 0; i < ids.size(); ++i)
@@ -68,7 +67,8 @@ TEST_P(Fp8, RowsFollowFp32OnAGpu) {
   }
   const EncoderConfig config = config_of(GetParam(), 64, 144);
   ThreadPool pool(2);
-  Encoder exact(config, DType::f32, Isa::gpu, true), narrow(config, DType::f8, Isa::gpu, true);
+  Encoder exact(config, DType::f32, Target::cuda(), true),
+      narrow(config, DType::f8, Target::cuda(), true);
   init_random(exact, 5, 0.2f, pool);
   init_random(narrow, 5, 0.2f, pool);
   const std::vector<int32_t> lengths = {5, 1, 7, 3, 7, 2};
@@ -95,18 +95,19 @@ INSTANTIATE_TEST_SUITE_P(Families, Fp8,
                          });
 
 TEST(Fp8Layers, SayWhatTheyDoNotTake) {
-  const auto error_of = [](int64_t hidden, int64_t intermediate, Isa isa) -> std::string {
+  const auto error_of = [](int64_t hidden, int64_t intermediate,
+                           const Target& target) -> std::string {
     try {
-      const Encoder encoder(config_of("bert-words", hidden, intermediate), DType::f8, isa, true);
+      const Encoder encoder(config_of("bert-words", hidden, intermediate), DType::f8, target, true);
     } catch (const Error& error) {
       return error.what();
     }
     return "";
   };
-  EXPECT_EQ(error_of(64, 144, chosen_isa()), "--dtype: 'fp8' has kernels on a GPU alone; use int8");
-  EXPECT_NE(error_of(64, 150, Isa::gpu).find("not of 150"), std::string::npos);
-  EXPECT_NE(error_of(64, 8208, Isa::gpu).find("not of 8208"), std::string::npos);
-  EXPECT_EQ(error_of(64, 8192, Isa::gpu), "");
+  EXPECT_EQ(error_of(64, 144, chosen_isa()), "dtype: 'fp8' has kernels on a GPU alone; use int8");
+  EXPECT_NE(error_of(64, 150, Target::cuda()).find("not of 150"), std::string::npos);
+  EXPECT_NE(error_of(64, 8208, Target::cuda()).find("not of 8208"), std::string::npos);
+  EXPECT_EQ(error_of(64, 8192, Target::cuda()), "");
 }
 
 }  // namespace

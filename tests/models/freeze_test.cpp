@@ -5,7 +5,8 @@
 #include <set>
 
 #include "io/scratch.h"
-#include "models/folder.h"
+#include "models/encoder.h"
+#include "models/encoder_config.h"
 
 namespace hone::models {
 namespace {
@@ -13,8 +14,8 @@ namespace {
 using io::error_of;
 
 Encoder encoder_of(const std::string& name) {
-  return {open_model_folder(HONE_TEST_DIR "/goldens/" + name).config, DType::f32, chosen_isa(),
-          true};
+  return {encoder_config(open_model_folder(HONE_TEST_DIR "/goldens/" + name)), DType::f32,
+          chosen_isa(), true};
 }
 
 std::set<std::string> frozen(const Encoder& encoder, const std::string& patterns) {
@@ -48,12 +49,12 @@ TEST(Freeze, TakesShellPatternsOverWholeNames) {
 TEST(Freeze, RefusesAPatternThatMatchesNothing) {
   const std::string error =
       error_of([] { trainable_slots(encoder_of("bert-words"), "bert.*,embeddings.*"); });
-  EXPECT_EQ(error.find("--freeze: 'embeddings.*' matches no weight"), 0u) << error;
+  EXPECT_EQ(error.find("freeze: 'embeddings.*' matches no weight"), 0u) << error;
 }
 
 TEST(Freeze, RefusesHalfAMatrix) {
   const std::string error = error_of([] { trainable_slots(encoder_of("bert-words"), "*.key.*"); });
-  EXPECT_EQ(error.find("--freeze: bert.encoder.layer.0.attention.self.key.weight cannot be frozen "
+  EXPECT_EQ(error.find("freeze: bert.encoder.layer.0.attention.self.key.weight cannot be frozen "
                        "without bert.encoder.layer.0.attention.self.value.weight"),
             0u)
       << error;
@@ -61,7 +62,7 @@ TEST(Freeze, RefusesHalfAMatrix) {
 
 TEST(Freeze, RefusesEverything) {
   const std::string error = error_of([] { trainable_slots(encoder_of("distilbert-fp16"), "*"); });
-  EXPECT_EQ(error, "--freeze: '*' leaves nothing to train");
+  EXPECT_EQ(error, "freeze: '*' leaves nothing to train");
 }
 
 }  // namespace

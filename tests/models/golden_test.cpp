@@ -4,68 +4,32 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <numeric>
 #include <random>
 
-#include "base/file.h"
 #include "device/cuda.h"
 #include "io/weights.h"
 #include "models/batch.h"
 #include "models/encoder.h"
+#include "models/golden.h"
 #include "models/load.h"
 
 namespace hone::models {
 namespace {
 
-namespace fs = std::filesystem;
-
-std::vector<std::string> golden_folders() {
-  std::vector<std::string> folders;
-  for (const auto& entry : fs::directory_iterator(HONE_TEST_DIR "/goldens")) {
-    folders.push_back(entry.path().filename().string());
-  }
-  std::sort(folders.begin(), folders.end());
-  return folders;
-}
-
-struct Sample {
-  std::vector<int32_t> ids;
-  std::vector<int32_t> types;
-  Json expected;
-};
-
-struct Golden {
-  std::string folder;
-  Json json;
-  EncoderConfig config;
-  std::vector<Sample> samples;
-
-  explicit Golden(const std::string& name) : folder(std::string(HONE_TEST_DIR "/goldens/") + name) {
-    const auto load = [&](const char* file) {
-      return parse_json(read_file(folder + "/" + file), file);
-    };
-    json = load("goldens.json");
-    config = read_config(load("config.json"), "config.json");
-    for (const Json& row : json.at("inputs")) {
-      samples.push_back({row.at("ids"), row.value("type_ids", std::vector<int32_t>()), row});
-    }
-  }
-};
-
 /// All samples of a golden in one batch, in the given order; one row of output a sample.
 std::vector<std::vector<float>> run(Encoder& encoder, const std::vector<Sample>& samples,
                                     const std::vector<size_t>& order, const OutputOptions& options,
                                     ThreadPool& pool) {
-  const Forward forward = encoder.record(options);
-  Execution execution(forward.plan, encoder.weights_for(forward.shadows), pool);
+  const Pass forward = encoder.record(options);
+  Runner runner(forward.plan, encoder.weights_for(forward.shadows), pool);
   encoder.parameters().refresh(pool);
-  Batch batch(encoder.config());
+  TextBatch batch(encoder.config());
   for (const size_t i : order) batch.add(samples[i].ids, samples[i].types);
-  execution.resize(batch.extents());
-  batch.bind(forward.inputs, execution);
-  execution.run();
-  const float* values = execution.output<float>(forward.output);
+  runner.resize(batch.extents());
+  forward.bind(batch, runner);
+  runner.run();
+  const float* values = runner.output<float>(forward.output);
   std::vector<std::vector<float>> rows(samples.size());
   for (const size_t i : order) {
     const auto width = static_cast<size_t>(forward.output.width);
@@ -106,11 +70,12 @@ std::vector<size_t> in_order(size_t count) {
 
 class Goldens : public testing::TestWithParam<std::string> {};
 
-void expect_goldens(const Golden& golden, Isa isa, float tolerance) {
+void expect_goldens(const Golden& golden, const Target& target, float tolerance) {
   const auto weights = io::Weights::open(golden.folder);
   const bool head = has_head_weights(family_of(golden.config), *weights);
+  const std::string device(target == Target::cuda() ? "gpu" : isa_name(target.isa));
   ThreadPool pool(2);
-  Encoder encoder(golden.config, DType::f32, isa, head);
+  Encoder encoder(golden.config, DType::f32, target, head);
   load_weights(encoder, *weights, pool);
   const auto order = in_order(golden.samples.size());
   const auto mean = run(encoder, golden.samples, order,
@@ -122,14 +87,14 @@ void expect_goldens(const Golden& golden, Isa isa, float tolerance) {
   if (head) logits = run(encoder, golden.samples, order, {}, pool);
   for (const size_t i : order) {
     const Json& expected = golden.samples[i].expected;
-    const std::string what = std::string(isa_name(isa)) + " input " + std::to_string(i);
+    const std::string what = device + " input " + std::to_string(i);
     expect_near(mean[i], expected.at("mean"), tolerance, what + " mean");
     expect_near(first[i], expected.at("first"), tolerance, what + " first");
     if (head) expect_near(logits[i], expected.at("logits"), tolerance, what + " logits");
   }
   const Json& rows = golden.json.at("hidden");
   expect_near(hidden[rows.at("input").get<size_t>()], rows.at("rows"), tolerance,
-              std::string(isa_name(isa)) + " hidden");
+              device + " hidden");
 }
 
 TEST_P(Goldens, AgreeWithPyTorchOnEveryInstructionSet) {
@@ -143,7 +108,7 @@ TEST_P(Goldens, AgreeWithPyTorchOnEveryInstructionSet) {
 TEST_P(Goldens, AgreeWithPyTorchOnAGpu) {
   if (!cuda_info().missing.empty()) GTEST_SKIP() << "no GPU: " << cuda_info().missing;
   use_cuda_device(0);
-  expect_goldens(Golden(GetParam()), Isa::gpu, 3e-5f);
+  expect_goldens(Golden(GetParam()), Target::cuda(), 3e-5f);
 }
 
 TEST_P(Goldens, AnswersDoNotDependOnTheBatch) {
@@ -200,12 +165,7 @@ TEST_P(Goldens, LowPrecisionFollowsFp32) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Folders, Goldens, testing::ValuesIn(golden_folders()),
-                         [](const auto& test) {
-                           std::string name = test.param;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Folders, Goldens, testing::ValuesIn(golden_folders()), golden_name);
 
 }  // namespace
 }  // namespace hone::models

@@ -75,27 +75,27 @@ TEST_P(Attention, AttendsWithinEachSequence) {
       Plan plan;
       Tape tape(plan);
       AttentionInputs in;
-      in.q = plan.input(c.dtype, Axis::reads, hidden);
-      in.kv = plan.input(c.dtype, Axis::tokens, 2 * hidden);
-      in.q_offsets = plan.input(DType::i32, Axis::sequences, 1);
-      in.offsets = plan.input(DType::i32, Axis::sequences, 1);
-      in.q_places = plan.input(DType::i32, Axis::reads, 1);
+      in.q = plan.input(c.dtype, kReads, hidden);
+      in.kv = plan.input(c.dtype, kTokens, 2 * hidden);
+      in.q_offsets = plan.input(DType::i32, kSequences, 1);
+      in.offsets = plan.input(DType::i32, kSequences, 1);
+      in.q_places = plan.input(DType::i32, kReads, 1);
       in.heads = c.heads;
       const Value y = attention(tape, in);
       plan.keep(y);
       ThreadPool pool(2);
-      Execution execution(plan, {}, pool);
+      Runner runner(plan, {}, pool);
       Extents extents;
-      extents[Axis::tokens] = tokens;
-      extents[Axis::sequences] = static_cast<int64_t>(c.lengths.size());
-      extents[Axis::reads] = queries;
-      execution.resize(extents);
-      execution.bind(in.q, q_stored.data());
-      execution.bind(in.kv, kv_stored.data());
-      execution.bind(in.q_offsets, q_offsets.data());
-      execution.bind(in.offsets, offsets.data());
-      execution.run();
-      expect_close(loaded(execution.output<void>(y), c.dtype, queries * hidden), wanted,
+      extents[kTokens] = tokens;
+      extents[kSequences] = static_cast<int64_t>(c.lengths.size());
+      extents[kReads] = queries;
+      runner.resize(extents);
+      runner.bind(in.q, q_stored.data());
+      runner.bind(in.kv, kv_stored.data());
+      runner.bind(in.q_offsets, q_offsets.data());
+      runner.bind(in.offsets, offsets.data());
+      runner.run();
+      expect_close(loaded(runner.output<void>(y), c.dtype, queries * hidden), wanted,
                    c.dtype == DType::f32 ? 5e-6 : 1e-2, name);
     });
   }

@@ -24,13 +24,19 @@ void round_to(std::vector<double>& values, DType dtype) {
 }
 
 GradientCase rounded(GradientCase c, DType dtype) {
-  for (CheckedInput& input : c.inputs) round_to(input.values, dtype);
+  for (CheckedInput& input : c.inputs) {
+    if (input.is_checked()) round_to(input.values, dtype);
+  }
   for (CheckedWeight& weight : c.weights) round_to(weight.values, dtype);
   return c;
 }
 
 std::vector<std::byte> bytes_in(const std::vector<double>& values, DType dtype) {
   std::vector<std::byte> bytes(values.size() * dtype_size(dtype));
+  if (dtype == DType::f64) {
+    std::memcpy(bytes.data(), values.data(), bytes.size());
+    return bytes;
+  }
   for (size_t i = 0; i < values.size(); ++i) {
     const auto value = static_cast<float>(values[i]);
     const uint16_t half = dtype == DType::bf16 ? to_bf16(value).bits : float_to_half(value);
@@ -43,7 +49,8 @@ std::vector<std::byte> bytes_in(const std::vector<double>& values, DType dtype) 
 std::vector<double> values_in(const void* data, DType dtype, size_t count) {
   std::vector<double> out(count);
   for (size_t i = 0; i < count; ++i) {
-    out[i] = dtype == DType::f32    ? static_cast<const float*>(data)[i]
+    out[i] = dtype == DType::f64    ? static_cast<const double*>(data)[i]
+             : dtype == DType::f32  ? static_cast<const float*>(data)[i]
              : dtype == DType::bf16 ? to_float(static_cast<const bf16*>(data)[i])
                                     : half_to_float(static_cast<const uint16_t*>(data)[i]);
   }
@@ -67,14 +74,13 @@ class GpuOps : public testing::TestWithParam<GradientCase> {
   /// Runs a case in `dtype` twice, step by step and as a graph, and gives what the second did.
   static OpResult run(const GradientCase& c, DType dtype, const std::vector<double>& seed) {
     Plan plan;
-    plan.set_gpu(true);
+    plan.set_device(DeviceKind::cuda);
+    plan.set_axes(bucket_axes());
     Tape tape(plan, c.trainable());
     std::vector<Value> inputs;
     for (const CheckedInput& input : c.inputs) {
-      const bool index = !input.indices.empty();
-      inputs.push_back(
-          plan.input(index ? DType::i32 : dtype, input.rows, input.width, input.filler));
-      if (!index) tape.on_backward(inputs.back(), [] {});
+      inputs.push_back(plan.input(input.dtype(dtype), input.rows, input.width, input.filler));
+      if (input.is_checked()) tape.on_backward(inputs.back(), [] {});
     }
     std::vector<Weight> weights;
     std::vector<CudaBuffer> held;
@@ -89,7 +95,7 @@ class GpuOps : public testing::TestWithParam<GradientCase> {
       void* gradient = held.emplace_back(sent(bytes_in(zeros, DType::f32))).data();
       gradients.push_back(c.trainable()[static_cast<size_t>(slot)] ? gradient : nullptr);
     }
-    const Value output = c.record(tape, inputs, weights, {Isa::gpu, dtype});
+    const Value output = c.record(tape, inputs, weights, {Isa::none, dtype});
     const Value dy = plan.input(output.dtype, output.rows, output.width);
     plan.keep(output);
     tape.set_gradient(output, dy);
@@ -98,32 +104,34 @@ class GpuOps : public testing::TestWithParam<GradientCase> {
       if (const auto gradient = tape.gradient(input)) plan.keep(*gradient);
     }
     ThreadPool pool(1);
-    Execution execution(plan, WeightArrays(masters, shadows), gradients, pool);
+    Runner runner(plan, WeightArrays(masters, shadows), pool, {.gradients = {gradients}});
     for (int turn = 0; turn < 2; ++turn) {
       for (size_t i = 0; i < gradients.size(); ++i) {
         const size_t bytes = c.weights[i].values.size() * sizeof(float);
         if (gradients[i]) cuda_stream().fill(gradients[i], 0, bytes);
       }
-      execution.resize(c.extents);
+      runner.resize(c.extents);
       for (size_t i = 0; i < inputs.size(); ++i) {
         const CheckedInput& input = c.inputs[i];
-        if (input.indices.empty()) {
-          execution.bind(inputs[i], bytes_in(input.values, dtype).data());
+        if (!input.indices.empty()) {
+          runner.bind(inputs[i], input.indices.data());
+        } else if (!input.numbers.empty()) {
+          runner.bind(inputs[i], input.numbers.data());
         } else {
-          execution.bind(inputs[i], input.indices.data());
+          runner.bind(inputs[i], bytes_in(input.values, inputs[i].dtype).data());
         }
       }
-      execution.bind(dy, bytes_in(seed, output.dtype).data());
-      execution.run();
+      runner.bind(dy, bytes_in(seed, output.dtype).data());
+      runner.run();
     }
     OpResult result;
-    result.output = values_in(execution.output<void>(output), output.dtype, seed.size());
+    result.output = values_in(runner.output<void>(output), output.dtype, seed.size());
     for (size_t i = 0; i < inputs.size(); ++i) {
       result.inputs.emplace_back();
       const auto gradient = tape.gradient(inputs[i]);
       if (!gradient || c.inputs[i].values.empty()) continue;
       result.inputs.back() =
-          values_in(execution.output<void>(*gradient), gradient->dtype, c.inputs[i].values.size());
+          values_in(runner.output<void>(*gradient), gradient->dtype, c.inputs[i].values.size());
     }
     for (size_t i = 0; i < gradients.size(); ++i) {
       result.weights.emplace_back();

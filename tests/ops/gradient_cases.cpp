@@ -1,9 +1,7 @@
-#include <algorithm>
-
 #include "ops/activation.h"
-#include "ops/attention.h"
+#include "ops/batch_norm.h"
+#include "ops/case_arrays.h"
 #include "ops/embedding.h"
-#include "ops/gradient_check.h"
 #include "ops/layer_norm.h"
 #include "ops/linear.h"
 #include "ops/pooling.h"
@@ -13,31 +11,6 @@ namespace hone::ops {
 namespace {
 
 using kernels::Activation;
-
-struct Shape {
-  int64_t rows;
-  int64_t width;
-};
-
-Extents tokens(int64_t count) {
-  Extents extents;
-  extents[Axis::tokens] = count;
-  return extents;
-}
-
-CheckedInput input(const Shape& shape, unsigned seed) {
-  return {Axis::tokens, shape.width, draw(shape.rows * shape.width, seed)};
-}
-
-CheckedWeight matrix(int64_t rows, int64_t width, unsigned seed) {
-  return {rows, width, draw(rows * width, seed), true};
-}
-
-CheckedWeight table(int64_t rows, int64_t width, unsigned seed) {
-  return {rows, width, draw(rows * width, seed)};
-}
-
-CheckedWeight vector_of(int64_t width, unsigned seed) { return table(1, width, seed); }
 
 /// All that follows takes rows of one kind.
 class Table {
@@ -121,15 +94,7 @@ class Table {
   }
 
   void add_embedding(const Shape& s) {
-    CheckedInput ids{Axis::tokens, 1, {}, {}};
-    CheckedInput places = ids;
-    CheckedInput types = ids;
-    for (int64_t t = 0; t < std::max<int64_t>(s.rows, 1); ++t) {
-      ids.indices.push_back(static_cast<int32_t>(t * 5 % 4));
-      places.indices.push_back(static_cast<int32_t>(t % 3));
-      types.indices.push_back(static_cast<int32_t>(t % 2));
-    }
-    add(s, "embedding", {ids, places, types},
+    add(s, "embedding", embedding_ids(s.rows),
         {table(4, s.width, 1), table(3, s.width, 2), table(2, s.width, 3), vector_of(s.width, 4),
          vector_of(s.width, 5)},
         [](Tape& tape, const auto& x, const auto& w, const OpForm& form) {
@@ -138,69 +103,26 @@ class Table {
         });
   }
 
-  struct AttentionCase {
-    std::vector<int32_t> lengths;
-    int64_t heads;
-    int64_t size;
-    bool reads = false;  ///< the first query of each sequence alone
-    std::optional<RelativePositions> relative = {};
-  };
-  void add_attention(const AttentionCase& c) {
-    const Axis queries = c.reads ? Axis::reads : Axis::tokens;
-    CheckedInput offsets{Axis::sequences, 1, {}, {0}, Filler::last};
-    CheckedInput q_offsets = offsets;
-    CheckedInput places{queries, 1, {}, {}};
-    Extents extents;
-    std::string name = "attention_of";
-    for (const int32_t length : c.lengths) {
-      const int32_t count = c.reads ? 1 : length;
-      offsets.indices.push_back(offsets.indices.back() + length);
-      q_offsets.indices.push_back(q_offsets.indices.back() + count);
-      for (int32_t i = 0; i < count; ++i) places.indices.push_back(i);
-      extents.longest = std::max<int64_t>(extents.longest, length);
-      name += "_" + std::to_string(length);
-    }
-    extents[Axis::tokens] = offsets.indices.back();
-    extents[Axis::sequences] = extents[Axis::reads] = std::ssize(c.lengths);
-    const int64_t hidden = c.heads * c.size;
-    constexpr int64_t kDistances = 2 * 80 - 1;
-    std::vector<CheckedWeight> weights;
-    if (c.relative) weights.push_back(table(kDistances, c.size, 3));
-    const bool with_keys = c.relative && c.relative->with_keys;
-    name += "_heads_of_" + std::to_string(c.size) + (c.reads ? "_first_queries" : "");
-    if (c.relative) name += with_keys ? "_relative_key_query" : "_relative_key";
-    cases.push_back(
-        {name,
-         extents,
-         {{queries, hidden, draw(extents[queries] * hidden, 1)},
-          {Axis::tokens, 2 * hidden, draw(extents[Axis::tokens] * 2 * hidden, 2)},
-          q_offsets,
-          offsets,
-          places},
-         weights,
-         [heads = c.heads, with_keys](Tape& tape, const auto& x, const auto& w, const OpForm&) {
-           AttentionInputs in;
-           in.q = x[0];
-           in.kv = x[1];
-           in.q_offsets = x[2];
-           in.offsets = x[3];
-           in.q_places = x[4];
-           in.heads = heads;
-           RelativePositions distances;
-           if (!w.empty()) distances = {w[0], with_keys};
-           return attention(tape, in, distances);
-         }});
+  /// The running statistics are written, and lead to nothing.
+  void add_batch_norm(const Shape& s) {
+    add(s, "batch_norm", {input(s, 1)},
+        {vector_of(s.width, 2), vector_of(s.width, 3), vector_of(s.width, 4),
+         vector_of(s.width, 5)},
+        [](Tape& tape, const auto& x, const auto& w, const OpForm&) {
+          return batch_norm(tape, x[0], {w[0], w[1], w[2], w[3], 1e-2f});
+        });
+    cases.back().frozen = {2, 3};
   }
 
   void add_gather() {
     const Shape s{5, 3};
-    add(s, "gather", {input(s, 1), {Axis::reads, 1, {}, {3, 0}, Filler::minus_one}},
+    add(s, "gather", {input(s, 1), {kReads, 1, {}, {3, 0}, Filler::minus_one}},
         {matrix(3, 3, 2), vector_of(3, 3)},
         [](Tape& tape, const auto& x, const auto& w, const OpForm& form) {
           const Value y = linear(tape, x[0], w[0], w[1], form.isa, {.out = form.dtype});
           return gather_rows(tape, y, x[1]);
         });
-    cases.back().extents[Axis::reads] = 2;
+    cases.back().extents[kReads] = 2;
   }
 
   std::vector<GradientCase> cases;
@@ -209,8 +131,8 @@ class Table {
   template <typename Record>
   void add(const Shape& shape, const std::string& name, std::vector<CheckedInput> inputs,
            std::vector<CheckedWeight> weights, Record record) {
-    cases.push_back({name + "_" + std::to_string(shape.rows) + "x" + std::to_string(shape.width),
-                     tokens(shape.rows), std::move(inputs), std::move(weights), std::move(record)});
+    cases.push_back({named(name, shape), tokens(shape.rows), std::move(inputs), std::move(weights),
+                     std::move(record)});
   }
 };
 
@@ -223,17 +145,13 @@ std::vector<GradientCase> make_cases() {
     table.add_norms(s);
     table.add_embedding(s);
   }
-  for (const bool reads : {false, true}) {
-    table.add_attention({{1}, 1, 1, reads});
-    table.add_attention({{7, 1, 17, 16}, 2, 5, reads});
-    table.add_attention({{33}, 1, 8, reads});
-    table.add_attention({{33, 1, 65}, 2, 32, reads});  // what tensor cores take
-    for (const bool with_keys : {false, true}) {
-      table.add_attention({{7, 1, 17}, 2, 5, reads, RelativePositions{{}, with_keys}});
-      table.add_attention({{33, 65}, 2, 32, reads, RelativePositions{{}, with_keys}});
-    }
-  }
+  // Statistics are of the rows that there are: these are no fewer than a GPU's bucket has.
+  for (const Shape& s : {Shape{8, 7}, Shape{16, 33}, Shape{32, 16}}) table.add_batch_norm(s);
   table.add_gather();
+  for (const auto& more : {attention_gradient_cases(), dropout_gradient_cases(),
+                           loss_gradient_cases(), lstm_gradient_cases()}) {
+    table.cases.insert(table.cases.end(), more.begin(), more.end());
+  }
   return std::move(table.cases);
 }
 

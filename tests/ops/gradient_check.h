@@ -9,7 +9,7 @@
 #include "kernels/cpu/gemm.h"
 #include "ops/gradient_case.h"
 #include "ops/op_case.h"
-#include "plan/execution.h"
+#include "plan/runner.h"
 
 /// One helper for all gradients: an op's backward pass against central differences, in double,
 /// through the op's own code.
@@ -27,7 +27,7 @@ inline std::vector<double> draw(int64_t count, unsigned seed) {
 /// What a case gives for its arrays: its output, and the gradients of output . seed.
 struct OpResult {
   std::vector<double> output;
-  std::vector<std::vector<double>> inputs;   ///< empty of indices
+  std::vector<std::vector<double>> inputs;   ///< empty where there is no gradient
   std::vector<std::vector<double>> weights;  ///< row by row; empty of frozen ones
 };
 
@@ -35,9 +35,8 @@ class GradientCheck {
  public:
   explicit GradientCheck(const GradientCase& c) : case_(c), tape_(plan_, c.trainable()) {
     for (const CheckedInput& input : case_.inputs) {
-      const bool index = !input.indices.empty();
-      inputs_.push_back(plan_.input(index ? DType::i32 : DType::f64, input.rows, input.width));
-      if (!index) tape_.on_backward(inputs_.back(), [] {});
+      inputs_.push_back(plan_.input(input.dtype(DType::f64), input.rows, input.width));
+      if (input.is_checked()) tape_.on_backward(inputs_.back(), [] {});
     }
     for (const CheckedWeight& weight : case_.weights) {
       weights_.push_back(
@@ -54,7 +53,8 @@ class GradientCheck {
     for (const Value& input : inputs_) {
       if (const auto gradient = tape_.gradient(input)) plan_.keep(*gradient);
     }
-    seed_values_ = draw(case_.extents[output_.rows] * output_.width, 99);
+    seed_values_ = case_.loss_scale ? std::vector<double>{1}
+                                    : draw(case_.extents[output_.rows] * output_.width, 99);
   }
 
   const std::vector<double>& seed() const { return seed_values_; }
@@ -63,13 +63,13 @@ class GradientCheck {
   OpResult result() {
     forward();
     OpResult out;
-    const auto* y = execution_->output<double>(output_);
+    const auto* y = runner_->output<double>(output_);
     out.output.assign(y, y + seed_values_.size());
     for (size_t i = 0; i < inputs_.size(); ++i) {
       out.inputs.emplace_back();
       const auto gradient = tape_.gradient(inputs_[i]);
       if (!gradient) continue;
-      const auto* data = execution_->output<double>(*gradient);
+      const auto* data = runner_->output<double>(*gradient);
       out.inputs.back().assign(data, data + case_.inputs[i].values.size());
     }
     for (size_t i = 0; i < weights_.size(); ++i) {
@@ -86,7 +86,7 @@ class GradientCheck {
   void run(int samples = 24) {
     const OpResult found = result();
     for (size_t i = 0; i < inputs_.size(); ++i) {
-      if (!case_.inputs[i].indices.empty() || case_.inputs[i].values.empty()) continue;
+      if (!case_.inputs[i].is_checked() || case_.inputs[i].values.empty()) continue;
       ASSERT_FALSE(found.inputs[i].empty()) << case_.name << ": input " << i;
       compare(case_.inputs[i].values, found.inputs[i], samples, "input " + std::to_string(i));
     }
@@ -118,6 +118,12 @@ class GradientCheck {
     return places;
   }
 
+  static const void* array_of(const CheckedInput& input) {
+    if (!input.indices.empty()) return input.indices.data();
+    if (!input.numbers.empty()) return input.numbers.data();
+    return input.values.data();
+  }
+
   /// The scalar whose gradient is seeded: output . seed. Fills gradients as well.
   double forward() {
     std::vector<const void*> weights;
@@ -131,17 +137,15 @@ class GradientCheck {
       std::fill_n(gradients_[i].as<double>(), gradients_[i].size() / sizeof(double), 0.0);
       gradients.push_back(case_.trainable()[i] ? gradients_[i].data() : nullptr);
     }
-    execution_ = std::make_unique<Execution>(plan_, weights, gradients, pool_);
-    execution_->resize(case_.extents);
+    runner_ =
+        std::make_unique<Runner>(plan_, weights, pool_, Runner::Options{.gradients = {gradients}});
+    runner_->resize(case_.extents);
     for (size_t i = 0; i < inputs_.size(); ++i) {
-      const CheckedInput& input = case_.inputs[i];
-      execution_->bind(inputs_[i], input.indices.empty()
-                                       ? static_cast<const void*>(input.values.data())
-                                       : input.indices.data());
+      runner_->bind(inputs_[i], array_of(case_.inputs[i]));
     }
-    execution_->bind(seed_, seed_values_.data());
-    execution_->run();
-    const auto* y = execution_->output<double>(output_);
+    runner_->bind(seed_, seed_values_.data());
+    runner_->run();
+    const auto* y = runner_->output<double>(output_);
     double sum = 0;
     for (size_t i = 0; i < seed_values_.size(); ++i) sum += y[i] * seed_values_[i];
     return sum;
@@ -160,7 +164,7 @@ class GradientCheck {
       values[at] = kept - step;
       const double below = forward();
       values[at] = kept;
-      const double wanted = (above - below) / (2 * step);
+      const double wanted = case_.loss_scale.value_or(1) * (above - below) / (2 * step);
       ASSERT_NEAR(gradient[at], wanted, 2e-6 * std::max(1., std::abs(wanted)))
           << case_.name << ": " << what << " at " << at;
     }
@@ -179,7 +183,7 @@ class GradientCheck {
   std::vector<double> seed_values_;
   std::vector<Buffer> gradients_;
   std::vector<Buffer> arrays_;
-  std::unique_ptr<Execution> execution_;
+  std::unique_ptr<Runner> runner_;
 };
 
 }  // namespace hone::ops

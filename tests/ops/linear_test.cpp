@@ -55,21 +55,20 @@ TEST_P(Linear, GivesActivationOfProductPlusBias) {
       const std::vector<const void*> weights = {packed.data(), bias.data()};
       Plan plan;
       Tape tape(plan);
-      const Value in = plan.input(c.dtype, Axis::tokens, c.width);
+      const Value in = plan.input(c.dtype, kTokens, c.width);
       const Value y = linear(tape, in, {0, c.dtype, out, c.width}, {1, DType::f32, 1, out}, isa,
                              {.activation = activation, .out = c.dtype});
       plan.keep(y);
       ThreadPool pool(2);
-      Execution execution(plan, weights, pool);
+      Runner runner(plan, weights, pool);
       Extents extents;
-      extents[Axis::tokens] = c.rows;
-      execution.resize(extents);
-      execution.bind(in, x_stored.data());
-      execution.run();
+      extents[kTokens] = c.rows;
+      runner.resize(extents);
+      runner.bind(in, x_stored.data());
+      runner.run();
       // A sum of `width` rounded products may cancel: the bound is that of the sum's terms.
       const double tolerance = c.tolerance() * std::max(1., std::sqrt(c.width) / 8);
-      expect_close(loaded(execution.output<void>(y), c.dtype, c.rows * out), wanted, tolerance,
-                   name);
+      expect_close(loaded(runner.output<void>(y), c.dtype, c.rows * out), wanted, tolerance, name);
       EXPECT_DOUBLE_EQ(plan.flops(extents), 2. * static_cast<double>(c.rows * out * c.width));
     });
   }
@@ -109,20 +108,19 @@ TEST_P(Linear, AddsIntoColumnsOfAnother) {
     const std::vector<const void*> weights = {base.data(), share.data()};
     Plan plan;
     Tape tape(plan);
-    const Value in = plan.input(c.dtype, Axis::tokens, c.width);
+    const Value in = plan.input(c.dtype, kTokens, c.width);
     const Value y = linear(tape, in, {0, c.dtype, kOut, c.width}, {}, isa, {.out = c.dtype});
     linear(tape, in, {1, c.dtype, kShare, c.width}, {}, isa, {.into = y, .column = kColumn});
     plan.keep(y);
     ThreadPool pool(2);
-    Execution execution(plan, weights, pool);
+    Runner runner(plan, weights, pool);
     Extents extents;
-    extents[Axis::tokens] = c.rows;
-    execution.resize(extents);
-    execution.bind(in, x_stored.data());
-    execution.run();
+    extents[kTokens] = c.rows;
+    runner.resize(extents);
+    runner.bind(in, x_stored.data());
+    runner.run();
     const double tolerance = 2 * c.tolerance() * std::max(1., std::sqrt(c.width) / 8);
-    expect_close(loaded(execution.output<void>(y), c.dtype, c.rows * kOut), wanted, tolerance,
-                 name);
+    expect_close(loaded(runner.output<void>(y), c.dtype, c.rows * kOut), wanted, tolerance, name);
   });
 }
 

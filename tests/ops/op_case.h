@@ -11,7 +11,8 @@
 
 #include "device/cpu_info.h"
 #include "device/memory.h"
-#include "plan/execution.h"
+#include "ops/op_axes.h"
+#include "plan/runner.h"
 
 /// One table of cases serves every op: device, dtype, shape and tolerance, run on each instruction
 /// set that the machine has. An op's value test compares with a reference in double; its gradient

@@ -31,9 +31,9 @@ std::vector<double> normalised(const std::vector<double>& x, int64_t width,
 
 Extents extents_of(int64_t tokens, int64_t sequences) {
   Extents extents;
-  extents[Axis::tokens] = tokens;
-  extents[Axis::sequences] = sequences;
-  extents[Axis::reads] = sequences;
+  extents[kTokens] = tokens;
+  extents[kSequences] = sequences;
+  extents[kReads] = sequences;
   return extents;
 }
 
@@ -52,17 +52,17 @@ TEST_P(RowOps, LayerNorm) {
       const std::vector<const void*> weights = {weight.data(), bias.data()};
       Plan plan;
       Tape tape(plan);
-      const Value in = plan.input(c.dtype, Axis::tokens, c.width);
+      const Value in = plan.input(c.dtype, kTokens, c.width);
       const Value y =
           layer_norm(tape, in, {{0, DType::f32, 1, c.width}, {1, DType::f32, 1, c.width}, 1e-3f},
                      {.out = out});
       plan.keep(y);
       ThreadPool pool(2);
-      Execution execution(plan, weights, pool);
-      execution.resize(extents_of(c.rows, 0));
-      execution.bind(in, x_stored.data());
-      execution.run();
-      expect_close(loaded(execution.output<void>(y), out, c.rows * c.width), wanted,
+      Runner runner(plan, weights, pool);
+      runner.resize(extents_of(c.rows, 0));
+      runner.bind(in, x_stored.data());
+      runner.run();
+      expect_close(loaded(runner.output<void>(y), out, c.rows * c.width), wanted,
                    OpCase{0, 0, out}.tolerance(), name);
     }
   });
@@ -97,9 +97,9 @@ TEST_P(RowOps, EmbeddingSumsItsTablesAndNormalises) {
                                               stored_types.data(), weight.data(), bias.data()};
     Plan plan;
     Tape tape(plan);
-    const Value in = plan.input(DType::i32, Axis::tokens, 1);
-    const Value place = plan.input(DType::i32, Axis::tokens, 1);
-    const Value kind = plan.input(DType::i32, Axis::tokens, 1);
+    const Value in = plan.input(DType::i32, kTokens, 1);
+    const Value place = plan.input(DType::i32, kTokens, 1);
+    const Value kind = plan.input(DType::i32, kTokens, 1);
     const Value y =
         embed_tokens(tape, {in, place, kind},
                      {.word = {0, c.dtype, kWords, c.width},
@@ -109,14 +109,14 @@ TEST_P(RowOps, EmbeddingSumsItsTablesAndNormalises) {
                      c.dtype);
     plan.keep(y);
     ThreadPool pool(2);
-    Execution execution(plan, weights, pool);
-    execution.resize(extents_of(c.rows, 0));
-    execution.bind(in, ids.data());
-    execution.bind(place, places.data());
-    execution.bind(kind, kinds.data());
-    execution.run();
-    expect_close(loaded(execution.output<void>(y), c.dtype, c.rows * c.width), wanted,
-                 c.tolerance(), name);
+    Runner runner(plan, weights, pool);
+    runner.resize(extents_of(c.rows, 0));
+    runner.bind(in, ids.data());
+    runner.bind(place, places.data());
+    runner.bind(kind, kinds.data());
+    runner.run();
+    expect_close(loaded(runner.output<void>(y), c.dtype, c.rows * c.width), wanted, c.tolerance(),
+                 name);
   });
 }
 
@@ -137,18 +137,18 @@ TEST_P(RowOps, GatherPicksRows) {
   }
   Plan plan;
   Tape tape(plan);
-  const Value in = plan.input(c.dtype, Axis::tokens, c.width);
-  const Value index = plan.input(DType::i32, Axis::reads, 1);
+  const Value in = plan.input(c.dtype, kTokens, c.width);
+  const Value index = plan.input(DType::i32, kReads, 1);
   const Value y = gather_rows(tape, in, index);
   plan.keep(y);
   ThreadPool pool(2);
-  Execution execution(plan, {}, pool);
+  Runner runner(plan, {}, pool);
   const auto count = static_cast<int64_t>(picks.size());
-  execution.resize(extents_of(c.rows, count));
-  execution.bind(in, x_stored.data());
-  execution.bind(index, picks.data());
-  execution.run();
-  expect_close(loaded(execution.output<void>(y), c.dtype, count * c.width), wanted, 0, "gather");
+  runner.resize(extents_of(c.rows, count));
+  runner.bind(in, x_stored.data());
+  runner.bind(index, picks.data());
+  runner.run();
+  expect_close(loaded(runner.output<void>(y), c.dtype, count * c.width), wanted, 0, "gather");
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, RowOps, testing::ValuesIn(op_cases()), case_name);
@@ -180,17 +180,17 @@ TEST(Pooling, FirstMeanMaxAndUnitLength) {
       }
       Plan plan;
       Tape tape(plan);
-      const Value in = plan.input(DType::f32, Axis::tokens, kWidth);
-      const Value where = plan.input(DType::i32, Axis::sequences, 1);
+      const Value in = plan.input(DType::f32, kTokens, kWidth);
+      const Value where = plan.input(DType::i32, kSequences, 1);
       const Value y = normalize_rows(tape, pool(tape, in, where, pooling));
       plan.keep(y);
       ThreadPool threads(2);
-      Execution execution(plan, {}, threads);
-      execution.resize(extents_of(25, 3));
-      execution.bind(in, x.data());
-      execution.bind(where, offsets.data());
-      execution.run();
-      expect_close(loaded(execution.output<void>(y), DType::f32, 3 * kWidth), wanted, 2e-6, name);
+      Runner runner(plan, {}, threads);
+      runner.resize(extents_of(25, 3));
+      runner.bind(in, x.data());
+      runner.bind(where, offsets.data());
+      runner.run();
+      expect_close(loaded(runner.output<void>(y), DType::f32, 3 * kWidth), wanted, 2e-6, name);
     }
   });
 }

@@ -73,6 +73,11 @@ def albert(name, seed, options, **more):
                 **more)
 
 
+def electra(name, seed, options, **more):
+    return Case(name, "electra", "ElectraConfig", "ElectraForSequenceClassification", options, seed,
+                **more)
+
+
 FAMILIES = [
     bert("bert-words", 101, sizes(
         20, 5, 27, 2, 24, type_vocab_size=2, classifier_dropout=0.3,
@@ -104,6 +109,11 @@ FAMILIES = [
         18, 3, 25, 5, 14, embedding_size=23, num_hidden_groups=2, inner_group_num=1,
         hidden_act="silu", layer_norm_eps=1e-3, classifier_dropout_prob=0.4, type_vocab_size=1,
         num_labels=5)),
+    electra("electra-projected", 82, sizes(
+        20, 4, 27, 2, 22, embedding_size=12, hidden_act="relu", layer_norm_eps=1e-3,
+        type_vocab_size=2, classifier_dropout=0.2, **named("no", "yes")), tokenizer=wordpiece),
+    electra("electra-equal-sizes", 82, sizes(
+        18, 3, 25, 3, 14, embedding_size=18, type_vocab_size=1, num_labels=3)),
 ]
 
 

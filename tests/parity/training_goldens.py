@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 MODELS = ROOT / "tests/models/goldens"
 OUT = ROOT / "tests/train/goldens"
 FOLDERS = ["bert-words", "roberta-regression", "xlm-roberta-multi-label", "distilbert-learned",
-           "albert-groups"]
+           "albert-groups", "electra-projected"]
 STEPS, WARMUP, RATE, DECAY, CLIP = 20, 3, 3e-4, 0.05, 1.0
 # Above the rounding of fp32 gradients, so that weights with hardly any gradient can be compared.
 EPSILON = 1e-6

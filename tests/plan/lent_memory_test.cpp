@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <random>
 
-#include "plan/execution.h"
 #include "plan/memory_plan.h"
+#include "plan/small_plan.h"
 
 namespace hone {
 namespace {
@@ -99,13 +99,13 @@ TEST(LentMemory, TakesActivationsOfTheLayersBehind) {
 
 /// A chain of sums whose "gradients" are set on the way, over values that lie where they will be.
 TEST(LentMemory, HoldsValuesAndThenGradients) {
-  constexpr int64_t kTokens = 64;
+  constexpr int64_t kCount = 64;
   constexpr int32_t kWeights = 6;
   Plan plan;
-  const Value in = plan.input(DType::f32, Axis::tokens, 1);
+  const Value in = plan.input(DType::f32, kRows, 1);
   std::vector<Value> kept = {in};
   const auto add = [&](Value a, Value b) {
-    const Value sum = plan.temporary(DType::f32, Axis::tokens, 1);
+    const Value sum = plan.temporary(DType::f32, kRows, 1);
     plan.add({"add", {a, b}, {sum}, [=](const Frame& frame) {
                 for (int64_t i = 0; i < frame.rows(sum); ++i) {
                   frame.data<float>(sum)[i] =
@@ -118,38 +118,37 @@ TEST(LentMemory, HoldsValuesAndThenGradients) {
   Value x = kept.back();
   for (int32_t slot = kWeights - 1; slot >= 0; --slot) {
     x = add(x, kept[static_cast<size_t>(slot)]);
-    const Weight weight{slot, DType::f32, kTokens, 1};
+    const Weight weight{slot, DType::f32, kCount, 1};
     Step step{"gradient", {x}, {}, [=](const Frame& frame) {
-                std::copy_n(frame.data<const float>(x), kTokens,
+                std::copy_n(frame.data<const float>(x), kCount,
                             static_cast<float*>(frame.gradient(weight)));
               }};
-    step.sets.push_back(weight);
+    step.gradients = step.sets = {weight};
     plan.add(std::move(step));
   }
   plan.keep(x);
-  std::vector<float> gradients(kWeights * kTokens);
+  std::vector<float> gradients(kWeights * kCount);
   std::vector<void*> pointers;
   GradientArray array{gradients.data(), gradients.size() * sizeof(float), {}};
   for (int32_t slot = 0; slot < kWeights; ++slot) {
-    array.offsets.push_back(static_cast<size_t>(slot * kTokens) * sizeof(float));
-    pointers.push_back(gradients.data() + slot * kTokens);
+    array.offsets.push_back(static_cast<size_t>(slot * kCount) * sizeof(float));
+    pointers.push_back(gradients.data() + slot * kCount);
   }
   ThreadPool pool(1);
-  Execution lending(plan, {}, pointers, pool);
-  Execution alone(plan, {}, pointers, pool);
+  Runner lending(plan, {}, pool, {.gradients = {pointers}});
+  Runner alone(plan, {}, pool, {.gradients = {pointers}});
   lending.lend(array);
-  Extents extents;
-  extents[Axis::tokens] = kTokens;
+  const Extents extents = extents_of(kCount);
   EXPECT_LT(lending.bytes_for(extents), alone.bytes_for(extents));
-  const auto run = [&](Execution& execution) {
-    std::vector<float> input(kTokens);
-    for (int64_t i = 0; i < kTokens; ++i) input[static_cast<size_t>(i)] = static_cast<float>(i + 1);
+  const auto run = [&](Runner& runner) {
+    std::vector<float> input(kCount);
+    for (int64_t i = 0; i < kCount; ++i) input[static_cast<size_t>(i)] = static_cast<float>(i + 1);
     std::fill(gradients.begin(), gradients.end(), -1.f);
-    execution.resize(extents);
-    execution.bind(in, input.data());
-    execution.run();
+    runner.resize(extents);
+    runner.bind(in, input.data());
+    runner.run();
     std::vector<float> result = gradients;
-    result.push_back(execution.output<float>(x)[3]);
+    result.push_back(runner.output<float>(x)[3]);
     return result;
   };
   const std::vector<float> expected = run(alone);

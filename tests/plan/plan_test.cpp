@@ -4,8 +4,8 @@
 
 #include <random>
 
-#include "plan/execution.h"
 #include "plan/memory_plan.h"
+#include "plan/small_plan.h"
 
 namespace hone {
 namespace {
@@ -45,54 +45,37 @@ TEST(MemoryPlan, AChainNeedsTwoBlocks) {
   EXPECT_EQ(plan_memory(blocks).bytes, 2 * 640u);
 }
 
-/// y = x + amount, in a plan.
-Value add(Plan& plan, Value x, float amount) {
-  const Value y = plan.temporary(DType::f32, x.rows, x.width);
-  Step step{"add", {x}, {y}, [=](const Frame& frame) {
-              const int64_t count = frame.rows(x) * x.width;
-              auto* scratch = static_cast<float*>(frame.workspace());
-              for (int64_t i = 0; i < count; ++i) scratch[i] = frame.data<const float>(x)[i];
-              for (int64_t i = 0; i < count; ++i) frame.data<float>(y)[i] = scratch[i] + amount;
-            }};
-  step.workspace = [=](const Extents& e, int) {
-    return static_cast<size_t>(e[x.rows] * x.width) * sizeof(float);
-  };
-  step.flops = [=](const Extents& e) { return static_cast<double>(e[x.rows] * x.width); };
-  plan.add(std::move(step));
-  return y;
-}
-
-TEST(Execution, ReplaysForEveryExtent) {
+TEST(Runner, ReplaysForEveryExtent) {
   Plan plan;
-  const Value in = plan.input(DType::f32, Axis::tokens, 3);
+  const Value in = plan.input(DType::f32, kRows, 3);
   const Value first = add(plan, in, 1);
   Value x = first;
   for (int i = 0; i < 5; ++i) x = add(plan, x, 1);
   plan.keep(first);
   plan.keep(x);
   ThreadPool pool(1);
-  Execution execution(plan, {}, pool);
-  execution.time_ops(true);
+  Runner runner(plan, {}, pool);
+  OpTimes times;
+  runner.set_sink(&times);
   for (const int64_t tokens : {1, 100, 7, 0, 7}) {
     std::vector<float> input(static_cast<size_t>(tokens * 3), 2.f);
-    Extents extents;
-    extents[Axis::tokens] = tokens;
-    execution.resize(extents);
-    execution.bind(in, input.data());
-    execution.run();
+    const Extents extents = extents_of(tokens);
+    runner.resize(extents);
+    runner.bind(in, input.data());
+    runner.run();
     for (int64_t i = 0; i < tokens * 3; ++i) {
-      ASSERT_EQ(execution.output<float>(first)[i], 3.f);
-      ASSERT_EQ(execution.output<float>(x)[i], 8.f);
+      ASSERT_EQ(runner.output<float>(first)[i], 3.f);
+      ASSERT_EQ(runner.output<float>(x)[i], 8.f);
     }
     EXPECT_EQ(plan.flops(extents), 6. * static_cast<double>(tokens) * 3);
   }
-  ASSERT_EQ(execution.op_times().size(), 1u);
-  EXPECT_EQ(execution.op_times()[0].calls, 30);
+  ASSERT_EQ(times.list().size(), 1u);
+  EXPECT_EQ(times.list()[0].calls, 30);
 }
 
 TEST(Plan, PrunesWhatNobodyReads) {
   Plan plan;
-  const Value x = plan.input(DType::f32, Axis::tokens, 1);
+  const Value x = plan.input(DType::f32, kRows, 1);
   const Value a = add(plan, x, 1);
   const Value unread = add(plan, add(plan, a, 1), 1);
   const Value y = add(plan, a, 2);
@@ -105,7 +88,7 @@ TEST(Plan, PrunesWhatNobodyReads) {
 
 TEST(Plan, ReadersOfAnAliasReadTheOriginal) {
   Plan plan;
-  const Value x = plan.input(DType::f32, Axis::tokens, 1);
+  const Value x = plan.input(DType::f32, kRows, 1);
   const Value a = add(plan, x, 1);
   for (int i = 0; i < 3; ++i) plan.keep(add(plan, x, 5));  // wants memory meanwhile
   const Value again = add(plan, x, 100);  // not what it was, to see that it is not run
@@ -115,14 +98,12 @@ TEST(Plan, ReadersOfAnAliasReadTheOriginal) {
   plan.prune();
   EXPECT_EQ(plan.steps().size(), 5u);
   ThreadPool pool(1);
-  Execution execution(plan, {}, pool);
-  Extents extents;
-  extents[Axis::tokens] = 1;
-  execution.resize(extents);
+  Runner runner(plan, {}, pool);
+  runner.resize(extents_of(1));
   const float input = 7;
-  execution.bind(x, &input);
-  execution.run();
-  EXPECT_EQ(execution.output<float>(y)[0], 10);
+  runner.bind(x, &input);
+  runner.run();
+  EXPECT_EQ(runner.output<float>(y)[0], 10);
 }
 
 }  // namespace

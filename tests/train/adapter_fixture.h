@@ -22,23 +22,22 @@ inline std::string adapted_base(const std::string& name) {
 
 /// An adapter's training: the base frozen, the adapter as it was before the first step.
 struct AdapterTraining {
-  explicit AdapterTraining(const std::string& name, Isa isa, float dropout = 0)
+  explicit AdapterTraining(const std::string& name, const Target& target, float dropout = 0)
       : family(adapted_base(name), name) {
     family.drop(dropout);
     const models::Adapter start(family.golden + "/start");
     nn::LoraOptions lora = start.options();
     lora.dropout = dropout;
     family.encoder =
-        std::make_unique<models::Encoder>(family.folder.config, DType::f32, isa, true, lora);
+        std::make_unique<models::Encoder>(family.config(), DType::f32, target, true, lora);
     const models::LoadReport report = models::load_weights(
         *family.encoder, *io::Weights::open(family.folder.path), pool, {.adapter = &start});
     trainable = models::trainable_slots(*family.encoder, "", report.added);
     const Json& golden = family.history;
-    optimizer = std::make_unique<optim::Optimizer>(
-        family.parameters(), trainable,
-        optim::OptimizerOptions{.eps = golden.at("epsilon"),
-                                .weight_decay = golden.at("decay"),
-                                .max_grad_norm = golden.at("clip")});
+    optimizer = optim::Optimizer::make(family.parameters(), trainable,
+                                       optim::OptimizerOptions{.eps = golden.at("epsilon"),
+                                                               .weight_decay = golden.at("decay"),
+                                                               .max_grad_norm = golden.at("clip")});
   }
 
   double rate(size_t number) const {

@@ -19,25 +19,25 @@ BatchSize largest(const std::vector<int32_t>& lengths, int64_t samples, int64_t 
 TEST(LargestBatch, CountsSequencesAndTokensApart) {
   const std::vector<int32_t> lengths = {2, 2, 2, 10, 9, 1};
   const BatchSize by_samples = largest(lengths, 2, 0);
-  EXPECT_EQ(by_samples.sequences, 2);
-  EXPECT_EQ(by_samples.tokens, 12);
+  EXPECT_EQ(by_samples.samples, 2);
+  EXPECT_EQ(by_samples.units, 12);
   const BatchSize by_tokens = largest(lengths, 0, 10);  // 2 2 2, 10, 9 1
-  EXPECT_EQ(by_tokens.sequences, 3);
-  EXPECT_EQ(by_tokens.tokens, 10);
+  EXPECT_EQ(by_tokens.samples, 3);
+  EXPECT_EQ(by_tokens.units, 10);
 }
 
 TEST(LargestBatch, IsBoundedBeforeLengthsAreKnown) {
   const auto bound = [](int64_t samples, int64_t tokens) {
     return largest_batch(BatchOptions{.train = samples, .max_tokens = tokens}, 128);
   };
-  EXPECT_EQ(bound(8, 0).sequences, 8);
-  EXPECT_EQ(bound(8, 0).tokens, 8 * 128);
-  EXPECT_EQ(bound(8, 300).tokens, 300);
-  EXPECT_EQ(bound(8, 5000).tokens, 8 * 128);
-  EXPECT_EQ(bound(0, 300).tokens, 300);
-  EXPECT_EQ(bound(0, 300).sequences, 300);
-  EXPECT_EQ(bound(0, 5).tokens, 128);  // a longer sample is a batch of its own
-  EXPECT_EQ(bound(0, int64_t{1} << 40).tokens, INT32_MAX);
+  EXPECT_EQ(bound(8, 0).samples, 8);
+  EXPECT_EQ(bound(8, 0).units, 8 * 128);
+  EXPECT_EQ(bound(8, 300).units, 300);
+  EXPECT_EQ(bound(8, 5000).units, 8 * 128);
+  EXPECT_EQ(bound(0, 300).units, 300);
+  EXPECT_EQ(bound(0, 300).samples, 300);
+  EXPECT_EQ(bound(0, 5).units, 128);  // a longer sample is a batch of its own
+  EXPECT_EQ(bound(0, int64_t{1} << 40).units, INT32_MAX);
 }
 
 TEST(HalvedBatches, BeginWithWhatTheLargestHas) {

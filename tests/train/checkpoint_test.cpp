@@ -22,17 +22,17 @@ SavedOutcome run(const std::string& name, const models::TrainingOptions& options
   family.drop(0.1f);
   family.load(chosen_isa());
   ThreadPool pool(2);
-  optim::Optimizer optimizer(family.parameters(), family.all(), {});
-  Stepper stepper(*family.encoder, family.loss(), optimizer, pool, options);
+  const auto optimizer = optim::Optimizer::make(family.parameters(), family.all(), {});
+  Stepper stepper(*family.encoder, family.loss(), *optimizer, pool, options);
   SavedOutcome outcome;
   for (size_t i = 0; i < 2; ++i) {
     const TrainingBatch batch = family.batch(i);
-    outcome.losses.push_back(stepper.accumulate(batch.sequences, batch.labels, batch.state));
+    outcome.losses.push_back(stepper.accumulate(batch.sequences, batch.state));
   }
-  outcome.arena = stepper.execution().arena_bytes();
+  outcome.arena = stepper.runner().arena_bytes();
   for (const nn::Parameter& parameter : family.parameters().list()) {
     const auto slot = static_cast<size_t>(parameter.weight.slot);
-    const auto* gradient = static_cast<const float*>(optimizer.gradients()[slot]);
+    const auto* gradient = static_cast<const float*>(optimizer->gradients().arrays[slot]);
     outcome.gradients.insert(outcome.gradients.end(), gradient,
                              gradient + family.parameters().elements(parameter.weight));
   }
@@ -44,7 +44,7 @@ class Checkpointing : public testing::TestWithParam<const char*> {};
 void expect_same_bits(const std::string& name, DType dtype) {
   SCOPED_TRACE(dtype_name(dtype));
   const SavedOutcome plain = run(name, {.dtype = dtype});
-  const int64_t depth = Family(name).folder.config.depth();
+  const int64_t depth = Family(name).config().depth();
   for (const int64_t segments : {int64_t{1}, int64_t{2}, int64_t{3}, depth}) {
     SCOPED_TRACE(segments);
     const SavedOutcome saved = run(name, {.dtype = dtype, .checkpoint_segments = segments});
@@ -70,10 +70,10 @@ TEST(CheckpointedSteps, RunALayerAgainButForItsLastProduct) {
   const auto products = [&](int64_t segments) {
     const auto step =
         family.encoder->record_training({}, family.all(), {.checkpoint_segments = segments});
-    return std::count_if(step.plan.steps().begin(), step.plan.steps().end(),
+    return std::count_if(step.plan->steps().begin(), step.plan->steps().end(),
                          [](const Step& each) { return std::string_view(each.name) == "linear"; });
   };
-  const int64_t depth = family.folder.config.depth();
+  const int64_t depth = family.config().depth();
   EXPECT_EQ(products(0), 5 * depth + 2);
   EXPECT_EQ(products(depth), 9 * depth + 2);
   EXPECT_EQ(products(1), 10 * depth - 1 + 2);
@@ -81,7 +81,7 @@ TEST(CheckpointedSteps, RunALayerAgainButForItsLastProduct) {
 
 /// A model deep enough that layers outweigh the rest.
 TEST(CheckpointedMemory, HoldsOneLayerAndTheInputsOfAll) {
-  models::EncoderConfig config = Family("bert-words").folder.config;
+  models::EncoderConfig config = Family("bert-words").config();
   config.layers = 12;
   models::Encoder encoder(config, DType::f32, chosen_isa(), true);
   encoder.parameters().allocate();
@@ -90,12 +90,12 @@ TEST(CheckpointedMemory, HoldsOneLayerAndTheInputsOfAll) {
     const auto step =
         encoder.record_training({}, std::vector<bool>(encoder.parameters().list().size(), true),
                                 {.checkpoint_segments = segments});
-    Execution execution(step.plan, encoder.parameters().pointers(), pool);
+    Runner runner(step.plan, encoder.parameters().pointers(), pool);
     Extents extents;
-    extents[Axis::tokens] = 4096;
-    extents[Axis::sequences] = extents[Axis::reads] = 128;
-    execution.resize(extents);
-    return static_cast<double>(execution.arena_bytes());
+    extents[nn::kTokens] = 4096;
+    extents[nn::kSequences] = extents[nn::kReads] = 128;
+    runner.resize(extents);
+    return static_cast<double>(runner.arena_bytes());
   };
   EXPECT_LT(arena(12), 0.4 * arena(0));
   EXPECT_LT(arena(4), 0.6 * arena(0));

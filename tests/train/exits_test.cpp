@@ -91,7 +91,7 @@ TEST_F(ExitTraining, IsNotStoppedByAScoreThatCannotChange) {
 }
 
 /// Whether the tokenizer is built in, of a folder, or a file.
-TEST_F(ExitTraining, StagesTokeniseTheDataOnce) {
+TEST_F(ExitTraining, StagesEncodeTheDataOnce) {
   const std::string data =
       write("three.csv", "text,label\na film,good\na plot,bad\na great film,odd\n");
   const std::string golden = HONE_TEST_DIR "/../models/goldens/bert-words";
@@ -104,9 +104,9 @@ TEST_F(ExitTraining, StagesTokeniseTheDataOnce) {
     made.data.train_file = made.data.validation_file = data;
     made.max_steps = 1;
     ASSERT_EQ(exit_stages(made).size(), 2u) << name;
-    int tokenised = 0;
-    for (const std::string& line : run_stages(made)) tokenised += line.starts_with("tokenised");
-    EXPECT_EQ(tokenised, 2) << name;  // both splits
+    int encoded = 0;
+    for (const std::string& line : run_stages(made)) encoded += line.starts_with("encoded ");
+    EXPECT_EQ(encoded, 2) << name;  // both splits
   }
 }
 

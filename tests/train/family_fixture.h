@@ -8,16 +8,19 @@
 #include <string>
 
 #include "base/file.h"
+#include "models/batch.h"
+#include "models/encoder.h"
 #include "models/folder.h"
 #include "models/load.h"
+#include "train/loss_kind.h"
 #include "train/stepper.h"
 
 /// The families' tiny models and the batches of their golden histories.
 namespace hone::train {
 
-inline constexpr std::array kFamilies = {"bert-words", "roberta-regression",
-                                         "xlm-roberta-multi-label", "distilbert-learned",
-                                         "albert-groups"};
+inline constexpr std::array kFamilies = {
+    "bert-words",         "roberta-regression", "xlm-roberta-multi-label",
+    "distilbert-learned", "albert-groups",      "electra-projected"};
 
 inline std::string family_test_name(const testing::TestParamInfo<const char*>& test) {
   std::string name = test.param;
@@ -26,8 +29,7 @@ inline std::string family_test_name(const testing::TestParamInfo<const char*>& t
 }
 
 struct TrainingBatch {
-  models::Batch sequences;
-  Labels labels;
+  models::TextBatch sequences;  ///< with labels
   StepState state;
 };
 
@@ -38,14 +40,18 @@ struct Family {
         golden(HONE_TEST_DIR "/goldens/" + training),
         history(parse_json(read_file(golden + "/history.json"), "history.json")) {}
 
+  models::EncoderConfig& config() { return dynamic_cast<models::EncoderConfig&>(*folder.config); }
+  const models::EncoderConfig& config() const {
+    return dynamic_cast<const models::EncoderConfig&>(*folder.config);
+  }
   void drop(float p) {
-    folder.config.embedding_dropout = folder.config.head_dropout = p;
-    folder.config.layer_dropout = {p, p, p};
+    config().embedding_dropout = config().head_dropout = p;
+    config().layer_dropout = {p, p, p};
   }
   /// What the folder lacks, such as the exits of another config, is drawn by `head_seed`.
-  void load(Isa isa, std::optional<uint64_t> head_seed = {}) {
+  void load(const Target& target, std::optional<uint64_t> head_seed = {}) {
     ThreadPool pool(1);
-    encoder = std::make_unique<models::Encoder>(folder.config, DType::f32, isa, true);
+    encoder = std::make_unique<models::Encoder>(config(), DType::f32, target, true);
     models::load_weights(*encoder, *io::Weights::open(folder.path), pool, {.head_seed = head_seed});
   }
   nn::Parameters& parameters() { return encoder->parameters(); }
@@ -53,31 +59,22 @@ struct Family {
     return std::vector<bool>(encoder->parameters().list().size(), true);
   }
 
-  ops::LossOptions loss() const {
-    switch (folder.config.problem) {
-      case models::ProblemType::regression:
-        return {.kind = ops::LossKind::squared_error};
-      case models::ProblemType::multi_label:
-        return {.kind = ops::LossKind::binary_cross_entropy};
-      default:
-        return {.kind = ops::LossKind::cross_entropy};
-    }
-  }
+  ops::LossOptions loss() const { return {.kind = loss_kind(folder.config->problem)}; }
 
   size_t steps() const { return history.at("history").size(); }
   /// What PyTorch saw and said in step `index`.
   const Json& step(size_t index) const { return history.at("history").at(index); }
 
   TrainingBatch batch(size_t index) const {
-    TrainingBatch out{models::Batch(folder.config), {}, {}};
+    TrainingBatch out{models::TextBatch(config()), {}};
     int64_t sample = 0;
     for (const Json& row : step(index).at("rows")) {
       out.sequences.add(row.at("ids").get<std::vector<int32_t>>(), {}, sample++);
       const Json& label = row.at("label");
       if (label.is_number_integer()) {
-        out.labels.classes.push_back(label.get<int32_t>());
+        out.sequences.classes.push_back(label.get<int32_t>());
       } else {
-        for (const Json& target : label) out.labels.targets.push_back(target.get<float>());
+        for (const Json& target : label) out.sequences.targets.push_back(target.get<float>());
       }
     }
     out.state.step = static_cast<int64_t>(index);

@@ -117,8 +117,7 @@ TEST_F(Faults, AGpuWithLittleMemoryGetsSmallerBatches) {
       Options made = large(late ? "late-refused" : "early-refused");
       made.batch.find_size = false;
       const std::string said = complaint([&] { run(made, hog); });
-      EXPECT_NE(said.find("would fit: give --per_device_train_batch_size"), std::string::npos)
-          << said;
+      EXPECT_NE(said.find("would fit: give `batch.train`"), std::string::npos) << said;
       EXPECT_NE(said.find("2 x 128 samples"), std::string::npos) << said;
     }
     EXPECT_NEAR(double(free_memory()), double(before), double(32 << 20));

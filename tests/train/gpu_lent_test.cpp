@@ -1,8 +1,6 @@
 // Training on a GPU with values where gradients come later, against training without.
 #include <gtest/gtest.h>
 
-#include "optim/gpu_optimizer.h"
-#include "plan/gpu_runner.h"
 #include "train/family_fixture.h"
 #include "train/gpu_fixture.h"
 
@@ -13,7 +11,7 @@ struct LentOutcome : Outcome {
   size_t lent = 0;  ///< values that lie among the gradients
 };
 
-size_t count_lent(const Plan& plan, GpuRunner& runner, const GradientArray& gradients) {
+size_t count_lent(const Plan& plan, const Runner& runner, const GradientArray& gradients) {
   const auto* begin = static_cast<const std::byte*>(gradients.data);
   size_t count = 0;
   for (const Step& step : plan.steps()) {
@@ -30,38 +28,37 @@ LentOutcome train(const std::string& name, bool lends, const models::TrainingOpt
   ThreadPool pool(1);
   Family family(name);
   family.drop(0.1f);
-  family.load(Isa::gpu);
+  family.load(Target::cuda());
   nn::Parameters& parameters = family.parameters();
-  optim::Optimizer optimizer(parameters, family.all(), {});
-  const models::TrainingStep step =
-      family.encoder->record_training(family.loss(), family.all(), first_pass(options, true));
-  Execution execution(step.plan, parameters.arrays_for(options.dtype, step.shadows, true),
-                      optimizer.gradients(), pool);
-  execution.gpu()->set_touched(optimizer.gpu()->touched());
-  optimizer.gpu()->set_gradients_set(step.set_slots);
-  if (lends) execution.lend(optimizer.gpu()->gradient_array());
+  const auto optimizer = optim::Optimizer::make(parameters, family.all(), {});
+  const models::Pass step = family.encoder->record_training(
+      family.loss(), family.all(), first_pass(options, parameters.target()));
+  Runner runner(step.plan, parameters.arrays_for(options.dtype, step.shadows, true), pool,
+                {.gradients = optimizer->gradients()});
+  optimizer->set_gradients_set(step.set_slots);
+  if (lends) runner.lend(optimizer->gradient_array());
   LentOutcome outcome;
   for (const size_t number : {0, 1, 2, 0, 1, 2, 0}) {
     const TrainingBatch batch = family.batch(number);
     const int64_t random[2] = {1, static_cast<int64_t>(outcome.losses.size())};
     const double scale[2] = {batch.state.count, 1};
     const Extents extents = batch.sequences.extents();
-    execution.resize(extents);
+    runner.resize(extents);
     if (outcome.losses.empty()) {
-      EXPECT_EQ(execution.arena_bytes(), execution.bytes_for(extents));
+      EXPECT_EQ(runner.arena_bytes(), runner.bytes_for(extents));
     }
-    batch.sequences.bind(step.inputs, execution);
-    execution.bind(step.inputs.packing.random, random);
-    execution.bind(step.scale, scale);
-    execution.bind(step.labels, batch.labels.targets.empty()
-                                    ? static_cast<const void*>(batch.labels.classes.data())
-                                    : batch.labels.targets.data());
+    step.bind(batch.sequences, runner);
+    runner.bind(step.random, random);
+    runner.bind(step.scale, scale);
+    runner.bind(step.labels, batch.sequences.targets.empty()
+                                 ? static_cast<const void*>(batch.sequences.classes.data())
+                                 : batch.sequences.targets.data());
     parameters.refresh(pool);
-    execution.run();
-    outcome.losses.push_back(*execution.output<double>(step.losses.front()));
-    outcome.norms.push_back(optimizer.step(1e-3, pool).grad_norm);
+    runner.run();
+    outcome.losses.push_back(*runner.output<double>(step.losses.front().value));
+    outcome.norms.push_back(optimizer->step(1e-3, pool).grad_norm);
   }
-  outcome.lent = count_lent(step.plan, *execution.gpu(), optimizer.gpu()->gradient_array());
+  outcome.lent = count_lent(*step.plan, runner, optimizer->gradient_array());
   outcome.weights = weights_of(parameters);
   return outcome;
 }

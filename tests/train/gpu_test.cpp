@@ -6,8 +6,7 @@
 #include "io/scratch.h"
 #include "models/init.h"
 #include "models/save.h"
-#include "optim/gpu_optimizer.h"
-#include "plan/gpu_runner.h"
+#include "plan/cuda_executor.h"
 #include "train/adapter_fixture.h"
 #include "train/gpu_fixture.h"
 
@@ -24,27 +23,24 @@ struct Setting {
   std::optional<std::pair<double, double>> sgd = {};
 };
 
-models::Batch part_of(const models::Batch& batch, int64_t first, int64_t end) {
+/// Samples [first, end), with their labels.
+data::Batch part_of(const data::Batch& batch, int64_t first, int64_t end) {
   std::vector<int64_t> rows;
   for (int64_t i = first; i < end; ++i) rows.push_back(i);
-  return batch.subset(rows);
-}
-
-Labels part_of(const Labels& labels, int64_t first, int64_t end, int64_t all) {
-  Labels part;
+  data::Batch part = batch.subset(rows);
   const auto cut = [&](const auto& from, auto& to) {
-    const int64_t width = static_cast<int64_t>(from.size()) / all;
+    const int64_t width = static_cast<int64_t>(from.size()) / batch.size();
     to.assign(from.begin() + first * width, from.begin() + end * width);
   };
-  cut(labels.classes, part.classes);
-  cut(labels.targets, part.targets);
+  cut(batch.classes, part.classes);
+  cut(batch.targets, part.targets);
   return part;
 }
 
 /// All, or of DeeBERT the exits alone.
 std::vector<bool> trained_slots(const Family& family) {
   std::vector<bool> slots = family.all();
-  if (family.folder.config.exits.method != models::ExitMethod::deebert) return slots;
+  if (family.config().exits.method != models::ExitMethod::deebert) return slots;
   for (const nn::Parameter& parameter : family.encoder->parameters().list()) {
     slots[static_cast<size_t>(parameter.weight.slot)] =
         models::is_exit_weight(parameter.tensors.front());
@@ -52,20 +48,21 @@ std::vector<bool> trained_slots(const Family& family) {
   return slots;
 }
 
-Outcome train_family(const std::string& name, Isa isa, const Setting& setting, size_t most = 20) {
+Outcome train_family(const std::string& name, const Target& target, const Setting& setting,
+                     size_t most = 20) {
   ThreadPool pool(2);
   Family family(name);
   family.drop(setting.dropout);
-  family.folder.config.exits.method = setting.exits;
-  family.load(isa, 3);
+  family.config().exits.method = setting.exits;
+  family.load(target, 3);
   if (setting.positions != models::PositionKind::absolute) {
-    family.folder.config.position_kind = setting.positions;
-    const auto& config = family.folder.config;
+    family.config().position_kind = setting.positions;
+    const auto& config = family.config();
     models::Encoder made(config, DType::f32, chosen_isa(), true);
     models::init_random(made, 3, 0.3f, pool);
     const io::Scratch folder;
     models::save_weights(made, folder.path());
-    family.encoder = std::make_unique<models::Encoder>(config, DType::f32, isa, true);
+    family.encoder = std::make_unique<models::Encoder>(config, DType::f32, target, true);
     models::load_weights(*family.encoder, *io::Weights::open(folder.path()), pool);
   }
   const Json& golden = family.history;
@@ -75,8 +72,9 @@ Outcome train_family(const std::string& name, Isa isa, const Setting& setting, s
     options.kind = optim::OptimizerKind::sgd;
     std::tie(rate, options.momentum) = *setting.sgd;
   }
-  optim::Optimizer optimizer(family.parameters(), trained_slots(family), options);
-  Stepper stepper(*family.encoder, family.loss(), optimizer, pool, setting.options);
+  const auto optimizer =
+      optim::Optimizer::make(family.parameters(), trained_slots(family), options);
+  Stepper stepper(*family.encoder, family.loss(), *optimizer, pool, setting.options);
   Outcome outcome;
   for (size_t number = 0; number < std::min(most, family.steps()); ++number) {
     TrainingBatch batch = family.batch(number);
@@ -85,14 +83,13 @@ Outcome train_family(const std::string& name, Isa isa, const Setting& setting, s
     if (setting.halves) {
       for (const auto& [first, end] : {std::pair{int64_t{0}, all / 2}, std::pair{all / 2, all}}) {
         batch.state.first = first == 0;
-        loss += stepper.accumulate(part_of(batch.sequences, first, end),
-                                   part_of(batch.labels, first, end, all), batch.state);
+        loss += stepper.accumulate(part_of(batch.sequences, first, end), batch.state);
       }
     } else {
-      loss = stepper.accumulate(batch.sequences, batch.labels, batch.state);
+      loss = stepper.accumulate(batch.sequences, batch.state);
     }
     outcome.losses.push_back(loss);
-    outcome.norms.push_back(optimizer.step(rate, pool).grad_norm);
+    outcome.norms.push_back(optimizer->step(rate, pool).grad_norm);
   }
   outcome.weights = weights_of(family.parameters());
   return outcome;
@@ -103,7 +100,7 @@ class GpuTraining : public OnGpu<const char*> {};
 TEST_P(GpuTraining, FollowsTheProcessorForTwentySteps) {
   for (const float dropout : {0.f, 0.1f}) {
     SCOPED_TRACE(dropout);
-    expect_near(train_family(GetParam(), Isa::gpu, {.dropout = dropout}),
+    expect_near(train_family(GetParam(), Target::cuda(), {.dropout = dropout}),
                 train_family(GetParam(), chosen_isa(), {.dropout = dropout}), 1e-4);
   }
 }
@@ -112,12 +109,12 @@ TEST_P(GpuTraining, FollowsInHalfPrecision) {
   const Outcome cpu = train_family(GetParam(), chosen_isa(), {});
   for (const DType dtype : {DType::bf16, DType::f16}) {
     SCOPED_TRACE(dtype_name(dtype));
-    expect_near(train_family(GetParam(), Isa::gpu, {.options = {.dtype = dtype}}), cpu, 6e-2);
+    expect_near(train_family(GetParam(), Target::cuda(), {.options = {.dtype = dtype}}), cpu, 6e-2);
   }
 }
 
 TEST_P(GpuTraining, AddsUpGradientsOfBatches) {
-  expect_near(train_family(GetParam(), Isa::gpu, {.halves = true}),
+  expect_near(train_family(GetParam(), Target::cuda(), {.halves = true}),
               train_family(GetParam(), chosen_isa(), {.halves = true}), 1e-4);
 }
 
@@ -126,7 +123,7 @@ TEST_P(GpuTraining, FollowsWithSgd) {
   for (const double momentum : {0., 0.9}) {
     SCOPED_TRACE(momentum);
     const Setting setting{.dropout = 0.1f, .sgd = std::pair(0.02, momentum)};
-    const Outcome gpu = train_family(GetParam(), Isa::gpu, setting);
+    const Outcome gpu = train_family(GetParam(), Target::cuda(), setting);
     expect_near(gpu, train_family(GetParam(), chosen_isa(), setting), 1e-4);
     losses.push_back(gpu.losses);
   }
@@ -135,17 +132,17 @@ TEST_P(GpuTraining, FollowsWithSgd) {
 
 TEST_P(GpuTraining, TwoRunsAreBitEqual) {
   const Setting setting{.options = {.dtype = DType::bf16}, .dropout = 0.1f};
-  const Outcome a = train_family(GetParam(), Isa::gpu, setting, 6);
-  const Outcome b = train_family(GetParam(), Isa::gpu, setting, 6);
+  const Outcome a = train_family(GetParam(), Target::cuda(), setting, 6);
+  const Outcome b = train_family(GetParam(), Target::cuda(), setting, 6);
   EXPECT_EQ(a.losses, b.losses);
   EXPECT_EQ(a.weights, b.weights);
 }
 
 TEST_P(GpuTraining, CheckpointedSegmentsGiveTheSameBits) {
   Setting setting{.options = {.dtype = DType::bf16}, .dropout = 0.1f};
-  const Outcome plain = train_family(GetParam(), Isa::gpu, setting, 4);
+  const Outcome plain = train_family(GetParam(), Target::cuda(), setting, 4);
   setting.options.checkpoint_segments = 2;
-  const Outcome again = train_family(GetParam(), Isa::gpu, setting, 4);
+  const Outcome again = train_family(GetParam(), Target::cuda(), setting, 4);
   EXPECT_EQ(plain.losses, again.losses);
   EXPECT_EQ(plain.weights, again.weights);
 }
@@ -154,17 +151,17 @@ TEST_P(GpuTraining, ReplayEqualsTheFirstRun) {
   ThreadPool pool(1);
   Family family(GetParam());
   family.drop(0.1f);
-  family.load(Isa::gpu);
-  optim::Optimizer optimizer(family.parameters(), family.all(), {});
-  Stepper stepper(*family.encoder, family.loss(), optimizer, pool, {.dtype = DType::bf16});
+  family.load(Target::cuda());
+  const auto optimizer = optim::Optimizer::make(family.parameters(), family.all(), {});
+  Stepper stepper(*family.encoder, family.loss(), *optimizer, pool, {.dtype = DType::bf16});
   const TrainingBatch batch = family.batch(0);
   std::vector<double> losses;
   for (int i = 0; i < 4; ++i) {
-    losses.push_back(stepper.accumulate(batch.sequences, batch.labels, batch.state));
-    optimizer.drop_gradients();
+    losses.push_back(stepper.accumulate(batch.sequences, batch.state));
+    optimizer->drop_gradients();
   }
   EXPECT_EQ(losses, std::vector<double>(4, losses.front()));
-  const GpuRunner::Counts& counts = stepper.execution().gpu()->counts();
+  const CudaExecutor::Counts& counts = stepper.runner().cuda()->counts();
   EXPECT_EQ(counts.eager, 1);
   EXPECT_EQ(counts.replays, 3);
 }
@@ -176,9 +173,9 @@ TEST(GpuRelativePositions, FollowTheProcessorForTwentySteps) {
   for (const PositionKind kind : {PositionKind::relative_key, PositionKind::relative_key_query}) {
     Setting setting{.dropout = 0.1f, .positions = kind};
     const Outcome cpu = train_family("bert-words", chosen_isa(), setting);
-    expect_near(train_family("bert-words", Isa::gpu, setting), cpu, 1e-4);
+    expect_near(train_family("bert-words", Target::cuda(), setting), cpu, 1e-4);
     setting.options.dtype = DType::bf16;
-    expect_near(train_family("bert-words", Isa::gpu, setting), cpu, 6e-2);
+    expect_near(train_family("bert-words", Target::cuda(), setting), cpu, 6e-2);
   }
 }
 
@@ -193,7 +190,7 @@ TEST_P(GpuExitTraining, FollowsTheProcessorForTwentySteps) {
   for (const float dropout : {0.f, 0.1f}) {
     SCOPED_TRACE(dropout);
     const Setting setting{.dropout = dropout, .exits = GetParam().method};
-    expect_near(train_family(GetParam().family, Isa::gpu, setting),
+    expect_near(train_family(GetParam().family, Target::cuda(), setting),
                 train_family(GetParam().family, chosen_isa(), setting), 1e-4);
   }
 }
@@ -202,7 +199,7 @@ TEST_P(GpuExitTraining, FollowsInHalfPrecision) {
   Setting setting{.exits = GetParam().method};
   const Outcome cpu = train_family(GetParam().family, chosen_isa(), setting);
   setting.options.dtype = DType::bf16;
-  expect_near(train_family(GetParam().family, Isa::gpu, setting), cpu, 6e-2);
+  expect_near(train_family(GetParam().family, Target::cuda(), setting), cpu, 6e-2);
 }
 
 using models::ExitMethod;
@@ -222,15 +219,15 @@ INSTANTIATE_TEST_SUITE_P(Families, GpuExitTraining,
 
 class GpuLoraTraining : public OnGpu<const char*> {};
 
-Outcome train_adapter(const char* name, Isa isa, float dropout, DType dtype) {
-  AdapterTraining training(name, isa, dropout);
+Outcome train_adapter(const char* name, const Target& target, float dropout, DType dtype) {
+  AdapterTraining training(name, target, dropout);
   Family& family = training.family;
   Stepper stepper(*family.encoder, family.loss(), *training.optimizer, training.pool,
                   {.dtype = dtype});
   Outcome outcome;
   for (size_t number = 0; number < family.steps(); ++number) {
     const TrainingBatch batch = family.batch(number);
-    outcome.losses.push_back(stepper.accumulate(batch.sequences, batch.labels, batch.state));
+    outcome.losses.push_back(stepper.accumulate(batch.sequences, batch.state));
     outcome.norms.push_back(
         training.optimizer->step(training.rate(number), training.pool).grad_norm);
   }
@@ -240,7 +237,7 @@ Outcome train_adapter(const char* name, Isa isa, float dropout, DType dtype) {
 TEST_P(GpuLoraTraining, FollowsTheProcessorForTwentySteps) {
   for (const float dropout : {0.f, 0.1f}) {
     SCOPED_TRACE(dropout);
-    expect_near(train_adapter(GetParam(), Isa::gpu, dropout, DType::f32),
+    expect_near(train_adapter(GetParam(), Target::cuda(), dropout, DType::f32),
                 train_adapter(GetParam(), chosen_isa(), dropout, DType::f32), 1e-4);
   }
 }
@@ -249,7 +246,7 @@ TEST_P(GpuLoraTraining, FollowsInHalfPrecision) {
   const Outcome cpu = train_adapter(GetParam(), chosen_isa(), 0, DType::f32);
   for (const DType dtype : {DType::bf16, DType::f16}) {
     SCOPED_TRACE(dtype_name(dtype));
-    expect_near(train_adapter(GetParam(), Isa::gpu, 0, dtype), cpu, 6e-2);
+    expect_near(train_adapter(GetParam(), Target::cuda(), 0, dtype), cpu, 6e-2);
   }
 }
 

@@ -21,15 +21,14 @@ std::vector<float> values_of(const io::Weights& weights, const io::TensorInfo& t
 }
 
 /// The logits of the last step's rows, by an encoder as it stands.
-std::vector<float> logits_of(const Family& family, const models::Encoder& encoder,
-                             ThreadPool& pool) {
-  const models::Forward forward = encoder.record({});
-  Execution execution(forward.plan, encoder.parameters().pointers(), pool);
+std::vector<float> logits_of(const Family& family, const models::Model& encoder, ThreadPool& pool) {
+  const models::Pass forward = encoder.record(models::OutputOptions{});
+  Runner runner(forward.plan, encoder.parameters().pointers(), pool);
   const TrainingBatch batch = family.batch(family.steps() - 1);
-  execution.resize(batch.sequences.extents());
-  batch.sequences.bind(forward.inputs, execution);
-  execution.run();
-  const float* values = execution.output<float>(forward.output);
+  runner.resize(batch.sequences.extents());
+  forward.bind(batch.sequences, runner);
+  runner.run();
+  const float* values = runner.output<float>(forward.output);
   return {values, values + batch.sequences.sequences() * forward.output.width};
 }
 
@@ -66,7 +65,7 @@ TEST_P(LoraTraining, FollowsPeftForTwentySteps) {
     for (size_t number = 0; number < family.steps(); ++number) {
       SCOPED_TRACE(std::string(isa_name(isa)) + " step " + std::to_string(number));
       const TrainingBatch batch = family.batch(number);
-      const double loss = stepper.accumulate(batch.sequences, batch.labels, batch.state);
+      const double loss = stepper.accumulate(batch.sequences, batch.state);
       const double wanted = family.step(number).at("loss");
       ASSERT_NEAR(loss, wanted, 1e-5 * std::max(1., std::abs(wanted)));
       const optim::StepReport report =
@@ -97,13 +96,13 @@ TEST_P(LoraTraining, AdapterOfPeftMergesToItsLogits) {
     ThreadPool pool(2);
     const Family family(adapted_base(GetParam()), GetParam());
     const models::Adapter adapter(family.golden);
-    models::Encoder merged(family.folder.config, DType::f32, isa, true);
+    models::Encoder merged(family.config(), DType::f32, isa, true);
     const auto weights = io::Weights::open(family.folder.path);
     models::load_weights(merged, *weights, pool, {.adapter = &adapter});
     const std::vector<float> wanted = wanted_logits(family);
     expect_near(logits_of(family, merged, pool), wanted, 1e-5f, "merged");
 
-    models::Encoder beside(family.folder.config, DType::f32, isa, true, adapter.options());
+    models::Encoder beside(family.config(), DType::f32, isa, true, adapter.options());
     models::load_weights(beside, *weights, pool, {.adapter = &adapter});
     expect_near(logits_of(family, beside, pool), wanted, 1e-5f, "beside");
   }
@@ -118,13 +117,13 @@ TEST_P(LoraTraining, WhatIsSavedOpensAsTheModelThatWasTrained) {
 
   const models::ModelFolder folder = models::open_model_folder(out.path());
   EXPECT_EQ(folder.path, family.folder.path);
-  EXPECT_EQ(folder.config.labels, family.folder.config.labels);
+  EXPECT_EQ(folder.config->labels, family.config().labels);
   const auto adapter = models::open_adapter(folder);
   ASSERT_NE(adapter, nullptr);
-  models::Encoder merged(folder.config, DType::f32, chosen_isa(), true);
-  models::load_weights(merged, *io::Weights::open(folder.path), training.pool,
+  const auto merged = models::make_model(*folder.config, {DType::f32, chosen_isa(), true, {}});
+  models::load_weights(*merged, *io::Weights::open(folder.path), training.pool,
                        {.adapter = adapter.get()});
-  expect_near(logits_of(family, merged, training.pool),
+  expect_near(logits_of(family, *merged, training.pool),
               logits_of(family, *family.encoder, training.pool), 1e-5f, "merged");
 }
 
@@ -137,7 +136,7 @@ TEST_P(LoraTraining, CheckpointedLayersGiveTheSameBits) {
     std::vector<double> out;
     for (size_t number = 0; number < 4; ++number) {
       const TrainingBatch batch = family.batch(number);
-      out.push_back(stepper.accumulate(batch.sequences, batch.labels, batch.state));
+      out.push_back(stepper.accumulate(batch.sequences, batch.state));
       out.push_back(training.optimizer->step(training.rate(number), training.pool).grad_norm);
     }
     return out;
@@ -159,7 +158,7 @@ TEST_P(LoraTraining, HalfPrecisionGivesTheGradientsRounded) {
                     {.dtype = dtype});
     TrainingBatch batch = family.batch(1);  // in the first, one of RoBERTa's ReLUs flips
     const double scale = batch.state.loss_scale = dtype == DType::f16 ? 1024 : 1;
-    const double loss = stepper.accumulate(batch.sequences, batch.labels, batch.state);
+    const double loss = stepper.accumulate(batch.sequences, batch.state);
     return First{loss, training.optimizer->step(1e-3, training.pool, scale).grad_norm};
   };
   const First exact = first(DType::f32);
@@ -180,14 +179,14 @@ TEST_P(LoraTraining, DropsWhatTheAdaptersRead) {
     const models::Adapter start(family.golden + "/start");
     nn::LoraOptions lora = start.options();
     lora.dropout = dropout;
-    models::Encoder encoder(family.folder.config, DType::f32, chosen_isa(), true, lora);
+    models::Encoder encoder(family.config(), DType::f32, chosen_isa(), true, lora);
     models::load_weights(encoder, *io::Weights::open(family.folder.path), training.pool,
                          {.adapter = &start});
-    optim::Optimizer optimizer(encoder.parameters(), training.trainable, {});
-    Stepper stepper(encoder, family.loss(), optimizer, training.pool);
+    const auto optimizer = optim::Optimizer::make(encoder.parameters(), training.trainable, {});
+    Stepper stepper(encoder, family.loss(), *optimizer, training.pool);
     TrainingBatch batch = family.batch(0);
     batch.state.seed = seed;
-    return stepper.accumulate(batch.sequences, batch.labels, batch.state);
+    return stepper.accumulate(batch.sequences, batch.state);
   };
   EXPECT_EQ(loss(0, 1), loss(0, 2));
   EXPECT_EQ(loss(0.5, 1), loss(0.5, 1));
@@ -201,9 +200,9 @@ TEST(LoraStart, AddsNothing) {
   Family family("bert-words");
   ThreadPool pool(2);
   const auto weights = io::Weights::open(family.folder.path);
-  models::Encoder plain(family.folder.config, DType::f32, chosen_isa(), true);
+  models::Encoder plain(family.config(), DType::f32, chosen_isa(), true);
   models::load_weights(plain, *weights, pool);
-  models::Encoder adapted(family.folder.config, DType::f32, chosen_isa(), true,
+  models::Encoder adapted(family.config(), DType::f32, chosen_isa(), true,
                           nn::LoraOptions{.rank = 4, .targets = {"all-linear"}});
   const models::LoadReport report = models::load_weights(adapted, *weights, pool, {.head_seed = 3});
   EXPECT_TRUE(report.fresh.empty());

@@ -10,7 +10,7 @@ namespace hone::train {
 namespace {
 
 struct Broken {
-  Broken() : family("bert-words") {
+  explicit Broken(const std::string& name = "bert-words") : family(name) {
     family.load(chosen_isa());
     batch.emplace(family.batch(0));
   }
@@ -23,11 +23,11 @@ struct Broken {
     return nullptr;
   }
   std::string find(const models::TrainingOptions& options = {}) {
-    optim::Optimizer optimizer(family.parameters(), family.all(), {});
-    Stepper stepper(*family.encoder, family.loss(), optimizer, pool, options);
-    stepper.accumulate(batch->sequences, batch->labels, batch->state);
+    const auto optimizer = optim::Optimizer::make(family.parameters(), family.all(), {});
+    Stepper stepper(*family.encoder, family.loss(), *optimizer, pool, options);
+    stepper.accumulate(batch->sequences, batch->state);
     const std::string found = stepper.first_non_finite();
-    EXPECT_EQ(optimizer.step(0, pool).grad_norm, 0);
+    EXPECT_EQ(optimizer->step(0, pool).grad_norm, 0);
     return found;
   }
 
@@ -53,14 +53,20 @@ TEST(NonFinite, NamesEmbeddings) {
   float* weight = broken.weight("embeddings.word_embeddings.weight");
   ASSERT_NE(weight, nullptr);
   const int32_t id = broken.batch->sequences.ids(0)[0];
-  weight[id * broken.family.folder.config.embedding_size] = std::numeric_limits<float>::infinity();
+  weight[id * broken.family.config().embedding_size] = std::numeric_limits<float>::infinity();
   EXPECT_EQ(broken.find(), "embeddings: embedding of embeddings.word_embeddings.weight");
+}
+
+TEST(NonFinite, NamesTheLoss) {
+  Broken broken("roberta-regression");
+  broken.batch->sequences.targets.front() = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(broken.find(), "loss: loss");
 }
 
 TEST(NonFinite, NamesTheBackwardPassOfHalfPrecision) {
   Broken broken;
   broken.batch->state.loss_scale = 1e8;
-  const std::string last = std::to_string(broken.family.folder.config.layers - 1);
+  const std::string last = std::to_string(broken.family.config().layers - 1);
   EXPECT_EQ(broken.find({.dtype = DType::f16}),
             "layer " + last + ": convert, in the backward pass");
   EXPECT_EQ(broken.find({.dtype = DType::bf16}), "");

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "train/run.h"
 
 namespace hone::train {
@@ -24,7 +25,9 @@ class Listener : public Observer {
     losses.push_back(at.loss);
   }
   void logged(const LogEntry& entry) override { entries.push_back(entry); }
+  void saved(const std::string& folder) override { checkpoints.push_back(folder); }
   bool stop_requested() override { return step_ == stop_at_; }
+  bool end_requested() override { return step_ == end_at; }
 
   /// The entries of evaluations alone.
   std::vector<LogEntry> evaluations() const {
@@ -39,6 +42,8 @@ class Listener : public Observer {
   std::vector<std::string> warnings;
   std::vector<double> losses;  ///< of each step
   std::vector<LogEntry> entries;
+  std::vector<std::string> checkpoints;  ///< complete ones, in order
+  int64_t end_at = -1;                   ///< the step behind which training is done
 
  private:
   int64_t stop_at_;
@@ -48,9 +53,9 @@ class Listener : public Observer {
 /// A folder for the outputs of a test's runs.
 class RunTest : public testing::Test {
  protected:
-  RunTest() {
+  explicit RunTest(const std::string& parent = testing::TempDir()) {
     const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    root_ = testing::TempDir() + "hone-" + test->name() + "-" + std::to_string(::getpid());
+    root_ = parent + "hone-" + test->name() + "-" + std::to_string(::getpid());
     std::filesystem::create_directories(root_);
   }
   ~RunTest() override { std::filesystem::remove_all(root_); }
@@ -60,6 +65,16 @@ class RunTest : public testing::Test {
   static std::string weights(const std::string& folder) {
     const std::string adapter = folder + "/adapter_model.safetensors";
     return read_file(file_exists(adapter) ? adapter : folder + "/model.safetensors");
+  }
+  /// trainer_state.json without the times in it.
+  static Json lasting_state(const std::string& folder) {
+    const std::string file = folder + "/trainer_state.json";
+    Json state = parse_json(read_file(file), file);
+    for (Json& entry : state.at("log_history")) {
+      entry.erase("eval_runtime");
+      entry.erase("eval_samples_per_second");
+    }
+    return state;
   }
   std::string write(const std::string& name, std::string_view text) const {
     write_file(folder(name), text);

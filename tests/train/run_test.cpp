@@ -167,6 +167,22 @@ TEST_F(Run, StopsWhenNothingImproves) {
   EXPECT_EQ(summary.best_step, 1);
 }
 
+TEST_F(Run, IsCompleteWhereItsObserverEndsIt) {
+  Options asked = options("a");
+  asked.saving = {Interval::Kind::steps, 2};
+  Listener listener;
+  listener.end_at = 5;
+  const Summary summary = run(asked, listener);
+  EXPECT_EQ(summary.steps, 5);
+  EXPECT_TRUE(summary.stopped_early);
+  EXPECT_FALSE(summary.interrupted);
+  EXPECT_EQ(listener.evaluations().size(), 0u);  // none was due before
+  EXPECT_EQ(summary.evaluation.front().first, "eval_loss");
+  EXPECT_TRUE(file_exists(folder("a") + "/model.safetensors"));
+  EXPECT_EQ(listener.checkpoints,
+            (std::vector{folder("a") + "/checkpoint-2", folder("a") + "/checkpoint-4"}));
+}
+
 TEST_F(Run, LearnsFromOwnFilesOfEveryKind) {
   std::string classes = "sentence,label\n";
   std::string scores = "sentence1\tsentence2\tlabel\n";
@@ -218,7 +234,7 @@ TEST_F(Run, WeighsClassesByTheirFrequency) {
 TEST_F(Run, ComplainsOfMistakes) {
   Options mistake = options("a");
   mistake.max_steps = 0;
-  EXPECT_NE(said(mistake).find("--max_steps"), std::string::npos);
+  EXPECT_EQ(said(mistake).find("max_steps: "), 0u);
 
   mistake = options("b");
   mistake.data.train_file = write("one.csv", "text,label\na film,good\n");
@@ -232,17 +248,17 @@ TEST_F(Run, ComplainsOfMistakes) {
 
   mistake = options("c");
   mistake.stopping.load_best = true;
-  EXPECT_NE(said(mistake).find("--save_strategy"), std::string::npos);
+  EXPECT_EQ(said(mistake).find("saving: "), 0u);
   mistake = options("own");
   mistake.data.train_file = write("both.csv", "text,label\na film,good\na plot,bad\n");
   mistake.stopping.patience = 1;
-  EXPECT_NE(said(mistake).find("--validation_file"), std::string::npos);
+  EXPECT_EQ(said(mistake).find("data.validation_file: "), 0u);
   mistake = options("d");
   mistake.stopping.metric = "beauty";
   EXPECT_NE(said(mistake).find("'beauty'"), std::string::npos);
   mistake = options("e");
   mistake.class_weights = {1, 2, 3};
-  EXPECT_NE(said(mistake).find("--class_weights"), std::string::npos);
+  EXPECT_EQ(said(mistake).find("class_weights: "), 0u);
 }
 
 TEST_F(Run, WarnsOfABatchLargerThanTheData) {

@@ -11,20 +11,20 @@
 HWY_BEFORE_NAMESPACE();
 namespace hone::kernels::HWY_NAMESPACE {
 
-/// x, or +-16 beyond: the slopes are constant there, and inf * 0 is kept out. NaN stays NaN.
+/// Gives x, or +-16 beyond: the slopes are constant there, and inf * 0 is kept out. NaN stays NaN.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Capped(D d, V x) {
-  return hn::Min(hn::Set(d, 16.0f), hn::Max(hn::Set(d, -16.0f), x));
+  return AtMost(hn::Set(d, 16.0f), AtLeast(hn::Set(d, -16.0f), x));
 }
 
-/// Phi(x) + x phi(x)
+/// Computes Phi(x) + x phi(x).
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V GeluSlope(D d, V x, V& y) {
   const V magnitude = hn::Abs(x);
   const V erfc = ErfcNonNegative(d, hn::Mul(magnitude, hn::Set(d, 0.70710678f)));
   const V capped = Capped(d, x);
   const V half = hn::Mul(hn::Abs(capped), hn::Set(d, 0.5f));
-  y = hn::NegMulAdd(half, erfc, hn::Max(hn::Zero(d), x));
+  y = hn::NegMulAdd(half, erfc, AtLeast(hn::Zero(d), x));
   const V tail = hn::Mul(erfc, hn::Set(d, 0.5f));
   const V phi = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), tail, hn::Sub(hn::Set(d, 1.0f), tail));
   const V square = hn::Mul(capped, hn::Mul(capped, hn::Set(d, -0.5f)));
@@ -32,18 +32,18 @@ HWY_INLINE V GeluSlope(D d, V x, V& y) {
   return hn::MulAdd(capped, density, phi);
 }
 
-/// sigmoid(x); `rest` becomes 1 - sigmoid(x) without cancellation, or anything where the sigmoid is
-/// 0.
+/// Computes sigmoid(x); `rest` becomes 1 - sigmoid(x) without cancellation, or anything where the
+/// sigmoid is 0.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V SigmoidAndRest(D d, V x, V& rest) {
   const V one = hn::Set(d, 1.0f);
   const V e = Exp(d, hn::Neg(x));
   const V s = hn::Div(one, hn::Add(one, e));
-  rest = hn::Mul(hn::Min(hn::Set(d, 3e38f), e), s);
+  rest = hn::Mul(AtMost(hn::Set(d, 3e38f), e), s);
   return s;
 }
 
-/// With s = sigmoid(w), w = 2 sqrt(2 / pi) (x + 0.044715 x^3): s + x s (1 - s) w'.
+/// Computes s + x s (1 - s) w' for s = sigmoid(w), w = 2 sqrt(2 / pi) (x + 0.044715 x^3).
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V GeluTanhSlope(D d, V x, V& y) {
   constexpr float k = 1.5957691216f;
@@ -57,17 +57,17 @@ HWY_INLINE V GeluTanhSlope(D d, V x, V& y) {
   return hn::MulAdd(s, hn::Mul(hn::Mul(capped, inner), remainder), s);
 }
 
-/// s (1 + x (1 - s)) with s = sigmoid(x)
+/// Computes s (1 + x (1 - s)) for s = sigmoid(x).
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V SiluSlope(D d, V x, V& y) {
   V rest;
   const V s = SigmoidAndRest(d, x, rest);
   y = hn::Mul(x, s);
-  const V finite = hn::Min(hn::Set(d, 100.0f), hn::Max(hn::Set(d, -100.0f), x));
+  const V finite = AtMost(hn::Set(d, 100.0f), AtLeast(hn::Set(d, -100.0f), x));
   return hn::MulAdd(s, hn::Mul(finite, rest), s);
 }
 
-/// The slope at x; y becomes the activation of x.
+/// Gives the slope at x; y becomes the activation of x.
 template <Activation activation, class D, class V = hn::Vec<D>>
 HWY_INLINE V ActivationSlope(D d, V x, V& y) {
   if constexpr (activation == Activation::gelu) return GeluSlope(d, x, y);

@@ -12,7 +12,7 @@ struct ActivationF64 {
   double slope;
 };
 
-/// The activations in double, plainly: for gradient checks.
+/// Computes the activations in double, plainly, for gradient checks.
 inline ActivationF64 activation_f64(Activation activation, double x) {
   const auto sigmoid = [](double t) { return 1.0 / (1.0 + std::exp(-t)); };
   switch (activation) {

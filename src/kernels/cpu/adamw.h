@@ -11,7 +11,7 @@ namespace hone::kernels {
 struct ParameterRange {
   int64_t begin;
   int64_t end;
-  bool decay;  ///< by the optimiser's weight_decay, or not at all
+  bool decay;  ///< whether the optimiser's weight_decay applies
   float lr_scale = 1.0f;
   int64_t shift = 0;  ///< parameter i lies at i + shift of its array; all else at i
 };
@@ -23,20 +23,21 @@ struct ParameterRanges {
   int64_t count;
 };
 
-/// How an optimiser takes its gradients: times `scale` (a clipping coefficient, 1 / loss scale).
+/// Says how an optimiser takes its gradients: times `scale` (a clipping coefficient, 1 / loss
+/// scale).
 struct GradientUse {
   float scale = 1.0f;
   bool zero = false;  ///< set the gradient to 0 behind itself
 };
 
-/// PyTorch's names and formulas; scalars are computed in double, as there.
+/// The names and formulas are PyTorch's; scalars are computed in double, as there.
 struct AdamW {
   double lr;
   double beta1 = 0.9;
   double beta2 = 0.999;
   double eps = 1e-8;
   double weight_decay = 0.01;
-  int64_t step = 1;  ///< of this update, from 1: bias correction
+  int64_t step = 1;  ///< number of this update, from 1: bias correction
 };
 
 /// Flat fp32 arrays that ranges index.
@@ -47,7 +48,7 @@ struct AdamWArrays {
   float* v;  ///< exp_avg_sq
 };
 
-/// One pass: p -= lr wd p; m += (1 - beta1)(g - m); v = beta2 v + (1 - beta2) g^2;
+/// Updates in one pass: p -= lr wd p; m += (1 - beta1)(g - m); v = beta2 v + (1 - beta2) g^2;
 /// p -= lr / (1 - beta1^step) m / (sqrt(v) / sqrt(1 - beta2^step) + eps).
 void adamw(const AdamW& options, ParameterRanges ranges, GradientUse use, const AdamWArrays& arrays,
            ThreadPool& pool);

@@ -2,7 +2,7 @@
 
 namespace hone::kernels {
 
-/// What one range's update multiplies by, rounded from double once.
+/// Holds what one range's update multiplies by, rounded from double once.
 struct AdamWScalars {
   float gradient_scale;
   float rest1;  ///< 1 - beta1

@@ -18,7 +18,7 @@ HWY_BEFORE_NAMESPACE();
 namespace hone::kernels::HWY_NAMESPACE {
 
 constexpr int64_t kPanel = 2 * kLanes;
-/// Rows by two vectors are held in registers: 24 of 32, or 12 of AVX2's 16.
+/// A tile of kRows rows by two vectors is held in registers: 24 of 32, or 12 of AVX2's 16.
 constexpr int kRows = HWY_TARGET == HWY_AVX2 ? 6 : 12;
 static_assert(kPanel <= AttentionTiles::kPanel && kRows <= AttentionTiles::kRows);
 
@@ -30,7 +30,7 @@ HWY_INLINE hn::Vec<F32x4> Load4(const bf16* p) {
   const auto bits = hn::LoadU(d16, reinterpret_cast<const uint16_t*>(p));
   return hn::BitCast(F32x4(), hn::ShiftLeft<16>(hn::PromoteTo(d32, bits)));
 }
-/// By bytes: pairs of bf16, which may be less aligned, are moved as floats too.
+/// Loads by bytes: pairs of bf16, which may be less aligned, are moved as floats too.
 HWY_INLINE float Load1(const float* p) {
   float value;
   std::memcpy(&value, p, sizeof(value));
@@ -38,7 +38,7 @@ HWY_INLINE float Load1(const float* p) {
 }
 HWY_INLINE float Load1(const bf16* p) { return to_float(*p); }
 
-/// Four rows by four columns, transposed; output rows lie kPanel apart.
+/// Transposes four rows by four columns; output rows lie kPanel apart.
 template <typename In>
 HWY_INLINE void Transpose4x4(const In* rows, int64_t stride, float* out) {
   const F32x4 d;
@@ -55,7 +55,8 @@ HWY_INLINE void Transpose4x4(const In* rows, int64_t stride, float* out) {
   hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, e, f)), d, out + 3 * kPanel);
 }
 
-/// `count` <= kPanel rows of keys to one panel [depth, kPanel]; columns beyond count become 0.
+/// Packs `count` <= kPanel rows of keys to one panel [depth, kPanel]; columns beyond count become
+/// 0.
 template <typename In>
 HWY_INLINE void PackKeyPanel(const In* keys, int64_t stride, int64_t count, int64_t depth,
                              float* panel) {
@@ -79,7 +80,7 @@ HWY_INLINE void PackKeyPanel(const In* keys, int64_t stride, int64_t count, int6
   }
 }
 
-/// `count` rows of values to panels of [count, kPanel]; columns beyond depth become 0.
+/// Packs `count` rows of values to panels of [count, kPanel]; columns beyond depth become 0.
 template <typename In>
 HWY_INLINE void PackValues(const In* values, int64_t stride, int64_t count, int64_t depth,
                            float* out) {
@@ -149,12 +150,12 @@ HWY_INLINE PanelProduct* ChooseProduct(int64_t count, std::integer_sequence<int,
   return table[count - 1];
 }
 
-/// Products in fp32; bf16 is widened where it is packed.
+/// Computes products in fp32; bf16 is widened where it is packed.
 struct WideProducts {
   using Weight = float;
   static constexpr int64_t kTogether = 1;  ///< terms of a sum that one step takes
-  static constexpr int64_t kTerms = 1;     ///< of a sum over keys: a multiple, with zeros
-  static constexpr int64_t kRows = HWY_NAMESPACE::kRows;  ///< of queries at once, at most
+  static constexpr int64_t kTerms = 1;     ///< zeros fill a sum over keys up to a multiple
+  static constexpr int64_t kRows = HWY_NAMESPACE::kRows;  ///< most rows of queries at once
   static constexpr int64_t kRowUnit = 1;  ///< rows are computed in whole units, whatever they hold
   static constexpr bool kNative = false;  ///< whether results narrow as NarrowBy<true>()
 
@@ -173,7 +174,7 @@ struct WideProducts {
                           float* out) {
     HWY_NAMESPACE::PackQueries(queries, stride, count, depth, out);
   }
-  /// For 1 to kRows rows and at least `columns` columns of a panel.
+  /// Gives the product for 1 to kRows rows and at least `columns` columns of a panel.
   static PanelProduct* Product(int64_t rows, int64_t columns, bool add) {
     constexpr auto counts = std::make_integer_sequence<int, kRows>();
     if (columns <= static_cast<int64_t>(kLanes)) {
@@ -183,9 +184,9 @@ struct WideProducts {
   }
 };
 
-/// One row's scores of a tile to weights e^(scale * score - largest), written over the scores.
-/// `largest` (scaled) and `total` carry over from the tiles before. Returns the factor for what
-/// was summed up under the old largest.
+/// Turns one row's scores of a tile into weights e^(scale * score - largest), written over the
+/// scores. `largest` (scaled) and `total` carry over from the tiles before. Returns the factor for
+/// what was summed up under the old largest.
 template <typename Weight, bool native>
 HWY_INLINE float SoftmaxTile(float* scores, int64_t count, float scale, float& largest,
                              float& total) {

@@ -119,7 +119,7 @@ void Attend(const Products& products, const AttentionBlock<In, Out>& block,
   Products::PackQueries(block.q.data, block.q.stride, block.queries, tiles.depth, scratch.queries);
   std::fill_n(scratch.largest, block.queries, -std::numeric_limits<float>::infinity());
   std::fill_n(scratch.totals, block.queries, 0.0f);
-  // Of nearly equal size: a last group of one row would take as long as one of four.
+  // Groups are of nearly equal size: a last group of one row would take as long as one of four.
   constexpr int64_t kUnit = Products::kRowUnit;
   const int64_t units = (block.queries + kUnit - 1) / kUnit;
   const int64_t groups = (block.queries + Products::kRows - 1) / Products::kRows;
@@ -165,7 +165,8 @@ namespace {
 constexpr int64_t kAlign = 64;
 int64_t aligned(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 
-/// How one sequence is cut into tasks: blocks of queries, by groups of heads where those are small.
+/// Says how one sequence is cut into tasks: blocks of queries, by groups of heads where those are
+/// small.
 struct SequenceTasks {
   SequenceTasks(const AttentionShape& shape, int64_t s)
       : queries(shape.q_offsets[s + 1] - shape.q_offsets[s]),
@@ -195,7 +196,7 @@ using AttendFunction = void(const AttentionBlock<In, Out>&, const AttentionTiles
 template <typename In, typename Out>
 AttendFunction<In, Out>* choose_attend(const AttentionShape& shape) {
   if constexpr (std::is_same_v<In, bf16>) {
-    if (chosen_isa() == Isa::avx512_bf16 && shape.head_size % 2 == 0) {
+    if (has_bf16_pairs(chosen_isa()) && shape.head_size % 2 == 0) {
       return HONE_TARGET_FUNCTION(AttendPairs<Out>);
     }
   }
@@ -275,12 +276,14 @@ template <typename In, typename Out>
 void attention(const AttentionShape& shape, HeadRows<In> q, HeadRows<In> k, HeadRows<In> v,
                const RelativePositions& relative, Out* out, float* log_sums, void* workspace,
                ThreadPool& pool, const Dropout& dropout) {
+#if HWY_ARCH_X86
   if constexpr (std::is_same_v<In, bf16>) {
     if (chosen_isa() == Isa::amx && fits_amx(shape.head_size)) {
       return attention_with(*amx_panels(), shape, q, k, v, relative, out, log_sums, workspace, pool,
                             dropout);
     }
   }
+#endif
   attention_by(*choose_attend<In, Out>(shape), shape, q, k, v, relative, out, log_sums, workspace,
                pool, dropout);
 }

@@ -18,7 +18,7 @@ struct AttentionShape {
   int64_t sequences;
   int64_t heads;
   int64_t head_size;  ///< 1 to kMaxHeadSize
-  float scale;        ///< of the scores, positive: 1 / sqrt(head_size)
+  float scale;        ///< factor of the scores, positive: 1 / sqrt(head_size)
 };
 constexpr int64_t kMaxHeadSize = 256;
 
@@ -49,7 +49,7 @@ size_t attention_workspace(int64_t sequences, int64_t head_size, int threads);
 /// sequence without keys give zeros (and -inf). out overlaps no input.
 /// Dropout falls on the probabilities, behind the softmax: its rows are the query rows, and keys
 /// are numbered in their sequence (attention_dropout.h). Sums are fp32. So are products, but for
-/// bf16 under Isa::avx512_bf16 with an even head size, or by AMX with one that is a multiple of 32,
+/// bf16 where has_bf16_pairs() with an even head size, or by AMX with one that is a multiple of 32,
 /// where the weights are rounded to bf16. A sequence's bits depend on its own rows alone: on
 /// neither the batch, the thread count, nor which of its queries are asked for.
 ///
@@ -64,7 +64,7 @@ void attention(const AttentionShape& shape, HeadRows<In> q, HeadRows<In> k, Head
                const RelativePositions& relative, Out* out, float* log_sums, void* workspace,
                ThreadPool& pool, const Dropout& dropout = {});
 
-/// The same in double, plainly, for gradient checks.
+/// Computes attention in double, plainly, for gradient checks.
 void attention(const AttentionShape& shape, HeadRows<double> q, HeadRows<double> k,
                HeadRows<double> v, const RelativePositionsOf<double>& relative, double* out,
                double* log_sums, ThreadPool& pool, const Dropout& dropout = {});

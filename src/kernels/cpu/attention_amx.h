@@ -2,24 +2,24 @@
 
 #include "kernels/cpu/attention_tile.h"
 
-/// Attention's products by AMX's tiles. Internal.
+/// Attention's products by AMX's tiles are internal to the kernels.
 namespace hone::kernels {
 
 /// Products of pairs of bf16, as bf16_pair_product() has them, of 16 or 32 whole rows by the 32
 /// columns of a panel; steps are a multiple of 16.
 struct AmxPanels {
-  static constexpr int64_t kUnit = 16;   ///< of rows
-  static constexpr int64_t kTerms = 32;  ///< of a sum: a multiple of this
+  static constexpr int64_t kUnit = 16;   ///< rows are computed in whole units
+  static constexpr int64_t kTerms = 32;  ///< a sum has a multiple of this many terms
 
   PanelProduct* products[2][2];  ///< [two units of rows][add]
-  /// Around all that one thread does with them.
+  /// Called before the first and after the last product of a thread.
   void (*begin)();
   void (*end)();
 };
-/// The processor's; null where that cannot be.
+/// Gives the processor's products; null where it has none.
 const AmxPanels* amx_panels();
 
-/// Whether a head's rows can be multiplied so.
+/// Says whether a head's rows can be multiplied by AMX's tiles.
 inline bool fits_amx(int64_t head_size) { return head_size % AmxPanels::kTerms == 0; }
 
 /// attention() by panels of the caller's choice, for tests of emulated ones. Needs

@@ -14,8 +14,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace hone::kernels::HWY_NAMESPACE {
 
-/// c [rows, columns] += a^T times panel [steps, kPanel], where a is [steps, rows]: as
-/// MultiplyPanel, for the first one or two vectors of columns.
+/// c [rows, columns] += a^T times panel [steps, kPanel], where a is [steps, rows], for the first
+/// one or two vectors of columns.
 template <int rows, int vectors>
 void MultiplyTransposed(const float* a, int64_t a_stride, const float* panel, int64_t steps,
                         float* c, int64_t c_stride) {
@@ -49,9 +49,9 @@ HWY_INLINE PanelProduct* ChooseTransposed(int64_t count, std::integer_sequence<i
   return table[count - 1];
 }
 
-/// WideProducts, and what else the backward pass needs of its products.
+/// Adds to WideProducts what else the backward pass needs of its products.
 struct WideGradients : WideProducts {
-  /// For 1 to kRows rows and at least `columns` columns of a panel.
+  /// Gives the product for 1 to kRows rows and at least `columns` columns of a panel.
   static PanelProduct* Transposed(int64_t rows, int64_t columns) {
     constexpr auto counts = std::make_integer_sequence<int, kRows>();
     return columns <= static_cast<int64_t>(kLanes) ? ChooseTransposed<1>(rows, counts)
@@ -80,8 +80,8 @@ HWY_INLINE void AddTransposed(const BackwardTiles& tiles, const float* scores, i
   }
 }
 
-/// One vector of a row: `weights` holds q . k and `dscores` dout . v before, what BackwardScratch
-/// says after. `factor` is 0 or 1 / (1 - p) of each.
+/// Computes one vector of a row: `weights` holds q . k and `dscores` dout . v before, what
+/// BackwardScratch says after. `factor` is 0 or 1 / (1 - p) of each.
 HWY_INLINE void ScoreVector(float scale, float log_sum, float mean, VF32 factor, float* weights,
                             float* dscores) {
   const VF32 x = hn::MulSub(hn::LoadU(kF32, weights), hn::Set(kF32, scale), hn::Set(kF32, log_sum));
@@ -91,8 +91,8 @@ HWY_INLINE void ScoreVector(float scale, float log_sum, float mean, VF32 factor,
   hn::StoreU(hn::Mul(hn::Mul(p, dp), hn::Set(kF32, scale)), kF32, dscores);
 }
 
-/// The first half of ScoreVector for a row whose mean is not known yet: `dscores` becomes factor *
-/// dout . v. `left`: how many lanes are of the row. Returns their share of the mean.
+/// Does the first half of ScoreVector for a row whose mean is not known yet: `dscores` becomes
+/// factor * dout . v. `left` lanes belong to the row. Returns their share of the mean.
 HWY_INLINE VF32 WeighVector(float scale, float log_sum, VF32 factor, int64_t left, float* weights,
                             float* dscores, float* probabilities) {
   const VF32 x = hn::MulSub(hn::LoadU(kF32, weights), hn::Set(kF32, scale), hn::Set(kF32, log_sum));
@@ -105,9 +105,9 @@ HWY_INLINE VF32 WeighVector(float scale, float log_sum, VF32 factor, int64_t lef
   return hn::IfThenElseZero(hn::FirstN(kF32, lanes), hn::Mul(p, dp));
 }
 
-/// ScoreRow for a row of which the tile holds all keys: the mean is summed from the products
-/// themselves. Where attention is saturated, dout . out has the rounding of far larger terms.
-/// `probabilities` is scratch.
+/// Does ScoreRow's work for a row of which the tile holds all keys: the mean is summed from the
+/// products themselves. Where attention is saturated, dout . out has the rounding of far larger
+/// terms. `probabilities` is scratch.
 HWY_INLINE void ScoreWholeRow(const Dropout& dropout, int64_t row, int64_t head, int64_t count,
                               float scale, float log_sum, float* weights, float* dscores,
                               float* probabilities) {
@@ -152,7 +152,7 @@ HWY_INLINE void ScoreRow(const Dropout& dropout, int64_t row, int64_t head, int6
   });
 }
 
-/// y += a * x
+/// Computes y += a * x.
 HWY_INLINE void AddScaled(float a, const float* x, int64_t count, float* y) {
   const VF32 by = hn::Set(kF32, a);
   const int64_t lanes = kLanes;
@@ -163,7 +163,7 @@ HWY_INLINE void AddScaled(float a, const float* x, int64_t count, float* y) {
   for (; i < count; ++i) y[i] += a * x[i];
 }
 
-/// `count` rows of sums, rounded, to rows `stride` apart.
+/// Writes `count` rows of sums, rounded, to rows `stride` apart.
 template <typename T>
 HWY_INLINE void StoreGradients(const BackwardTiles& tiles, const float* sums, int64_t count, T* out,
                                int64_t stride) {
@@ -175,7 +175,7 @@ HWY_INLINE void StoreGradients(const BackwardTiles& tiles, const float* sums, in
   }
 }
 
-/// The gradient of one row of relative.distances over one head of one sequence, added to `out`.
+/// Adds to `out` the gradient of one row of relative.distances over one head of one sequence.
 template <typename T>
 void AddDistanceGradient(const BackwardTask<T>& task, int64_t distance, float* out) {
   const AttentionBackward<T>& args = *task.args;

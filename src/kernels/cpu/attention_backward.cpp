@@ -15,7 +15,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace hone::kernels::HWY_NAMESPACE {
 
-/// Panels [depth, kPanel] of `count` rows, transposed.
+/// Packs `count` rows, transposed, to panels [depth, kPanel].
 template <class Products, typename T>
 HWY_INLINE void PackTransposed(HeadRows<T> rows, int64_t count, int64_t depth, float* panels) {
   for (int64_t j = 0; j < count; j += kPanel) {
@@ -24,7 +24,8 @@ HWY_INLINE void PackTransposed(HeadRows<T> rows, int64_t count, int64_t depth, f
   }
 }
 
-/// scores [rows, score_stride] = a [rows, depth] times the packed keys or values of a tile.
+/// Computes scores [rows, score_stride] = a [rows, depth] times the packed keys or values of a
+/// tile.
 template <class Products>
 HWY_INLINE void MultiplyTile(const BackwardTiles& tiles, const float* a, int64_t rows,
                              const float* panels, int64_t count, float* scores) {
@@ -35,7 +36,7 @@ HWY_INLINE void MultiplyTile(const BackwardTiles& tiles, const float* a, int64_t
   }
 }
 
-/// What relative positions add to dq of one row and to dk of the tile.
+/// Adds the share of relative positions to dq of one row and to dk of the tile.
 template <typename T>
 void AddRelativeGradients(const BackwardTask<T>& task, int64_t row, int64_t first, int64_t count,
                           const BackwardTiles& tiles, const float* dscores, float* dq, float* dk) {
@@ -50,8 +51,8 @@ void AddRelativeGradients(const BackwardTask<T>& task, int64_t row, int64_t firs
   }
 }
 
-/// Rows begin to begin + rows of the block at query `block` against the tile at key `first`: their
-/// weights, dscores and dq.
+/// Computes the weights, dscores and dq of rows begin to begin + rows of the block at query `block`
+/// against the tile at key `first`.
 template <class Products, typename T>
 void BackwardRows(const BackwardTask<T>& task, const BackwardTiles& tiles,
                   const BackwardScratch& scratch, int64_t block, int64_t begin, int64_t rows,
@@ -174,7 +175,7 @@ BackwardTask<T> task_of(const AttentionShape& shape, const AttentionBackward<T>&
           shape.k_offsets[s + 1] - shape.k_offsets[s]};
 }
 
-/// Parallel over the rows of the table, each computing again the scores it was part of.
+/// Runs in parallel over the rows of the table, each computing again the scores it was part of.
 template <typename T>
 void add_distance_gradients(const AttentionShape& shape, const AttentionBackward<T>& args,
                             ThreadPool& pool) {
@@ -195,14 +196,14 @@ using BackwardFunction = void(const BackwardTask<T>&, const BackwardTiles&, floa
 template <typename T>
 BackwardFunction<T>* choose_kernel(const AttentionShape& shape, const AttentionBackward<T>& args) {
   if constexpr (std::is_same_v<T, bf16>) {
-    if (chosen_isa() == Isa::avx512_bf16 && shape.head_size % 2 == 0 && !args.relative.distances) {
+    if (has_bf16_pairs(chosen_isa()) && shape.head_size % 2 == 0 && !args.relative.distances) {
       return HONE_TARGET_FUNCTION(AttendBackwardPairs);
     }
   }
   return HONE_TARGET_FUNCTION(AttendBackwardWide<T>);
 }
 
-/// Floats of one worker, in whole lines.
+/// Gives the floats of one worker, in whole lines.
 int64_t share_of(int64_t query_rows, int64_t head_size) {
   return (BackwardTiles(head_size).floats(query_rows) + 15) / 16 * 16;
 }

@@ -9,14 +9,14 @@
 
 namespace hone::kernels {
 
-/// As HeadRows, written to.
+/// Gradients of heads' rows, laid out as HeadRows and written to.
 template <typename T>
 struct HeadGradients {
   T* data;
   int64_t stride;
 };
 
-/// What the backward pass reads, all as attention() read or wrote it, and what it writes.
+/// Holds what the backward pass reads, all as attention() read or wrote it, and what it writes.
 template <typename T>
 struct AttentionBackward {
   HeadRows<T> q, k, v;
@@ -27,18 +27,18 @@ struct AttentionBackward {
   Dropout dropout = {};
 
   HeadGradients<T> dq, dk, dv;    ///< =; beside one another, overlapping nothing
-  Wide<T>* ddistances = nullptr;  ///< +=, of relative.distances; null: frozen
+  Wide<T>* ddistances = nullptr;  ///< += the gradient of relative.distances; null: frozen
 };
 
-/// Bytes of scratch for a batch of so many query rows, aligned as 64 bytes. Of a worker's share, no
-/// more is touched than its longest sequence needs.
+/// Bytes of scratch for a batch of so many query rows, aligned as 64 bytes. A worker touches no
+/// more of its share than its longest sequence needs.
 size_t attention_backward_workspace(int64_t query_rows, int64_t head_size, int threads);
 
-/// Probabilities are computed again from q, k and log_sums, by tiles. One task a sequence and head,
-/// all its sums in one order: no bit depends on the threads or the batch, but for ddistances, which
-/// sums over the batch. Relative positions are computed plainly. Sums are fp32; for bf16 under
-/// Isa::avx512_bf16 with an even head size, probabilities and their gradients are rounded to bf16.
-/// For float, bf16 and double.
+/// Probabilities are computed again from q, k and log_sums, by tiles. A task is one sequence and
+/// head, with all its sums in one order: no bit depends on the threads or the batch, but for
+/// ddistances, which sums over the batch. Relative positions are computed plainly. Sums are fp32;
+/// for bf16 where has_bf16_pairs() with an even head size, probabilities and their gradients are
+/// rounded to bf16. For float, bf16 and double.
 template <typename T>
 void attention_backward(const AttentionShape& shape, const AttentionBackward<T>& args,
                         void* workspace, ThreadPool& pool);

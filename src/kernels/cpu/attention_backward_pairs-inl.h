@@ -12,8 +12,9 @@
 HWY_BEFORE_NAMESPACE();
 namespace hone::kernels::HWY_NAMESPACE {
 
-/// As WideGradients. Scores that are summed over queries become pairs of two queries' scores, one
-/// row for two, over rows that are already used up; those that are summed over keys become bf16.
+/// WideGradients for pairs of bf16. Scores that are summed over queries become pairs of two
+/// queries' scores, one row for two, over rows that are already used up; those that are summed over
+/// keys become bf16.
 struct PairGradients : PairProducts {
   static PanelProduct* Transposed(int64_t rows, int64_t columns) {
     return bf16_pair_product_transposed(rows, columns);
@@ -29,7 +30,7 @@ struct PairGradients : PairProducts {
       for (; j + static_cast<int64_t>(kLanes) <= count; j += kLanes) {
         StoreVector(LoadVector(from + j), to + j);
       }
-      // Zeros beyond: an odd count's last pair is multiplied too.
+      // Zeros follow, because an odd count's last pair is multiplied too.
       if (j < count) StoreVector(LoadPart(from + j, count - j), to + j);
     }
     for (int64_t r = 0; r < rows; r += 2) {
@@ -42,7 +43,7 @@ struct PairGradients : PairProducts {
   }
 
  private:
-  /// The high halves of what rounds to bf16.
+  /// Gives what rounds to bf16 in the high halves.
   static HWY_INLINE hn::Vec<U32> Rounded(const float* p) {
     const U32 du;
     const VF32 value = hn::LoadU(kF32, p);
@@ -53,7 +54,8 @@ struct PairGradients : PairProducts {
     return hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(value)), nan, rounded);
   }
 
-  /// `second`: how far behind `rows` the other row lies; 0: there is none, it counts as zeros.
+  /// Pairs two rows. `second` is how far behind `rows` the other row lies; 0: there is none, and it
+  /// counts as zeros.
   static HWY_INLINE void PairRows(const float* rows, int64_t second, int64_t count, float* pairs) {
     const U32 du;
     for (int64_t j = 0; j < count; j += kLanes) {

@@ -5,15 +5,17 @@
 
 namespace hone::kernels {
 
-/// How the backward pass is cut: tiles of keys as in the forward pass, blocks of queries within.
+/// Says how the backward pass is cut: tiles of keys as in the forward pass, blocks of queries
+/// within.
 struct BackwardTiles : AttentionTiles {
-  /// Even. Probabilities and their gradients of a block, 64 KB each at 128 keys, share L2 with the
-  /// tile.
+  /// The block is even. Probabilities and their gradients of a block, 64 KB each at 128 keys, share
+  /// L2 with the tile.
   static constexpr int64_t kBlock = 128;
 
   using AttentionTiles::AttentionTiles;
 
-  /// Of rows of scores: not a power of two, or columns would share few lines of L1.
+  /// Gives the stride of rows of scores: not a power of two, or columns would share few lines of
+  /// L1.
   int64_t score_stride() const { return keys + 16; }
   int64_t floats(int64_t queries) const {
     return keys * (2 * depth + 3 * padded_depth) + kBlock * (2 * depth + 2 * padded_depth) +
@@ -40,15 +42,15 @@ struct BackwardScratch {
         means(strip + BackwardTiles::kRows * tiles.score_stride()),
         dq(means + BackwardTiles::kBlock) {}
 
-  float* key_panels;    ///< transposed: panels of [depth, panel]
-  float* value_panels;  ///< the same of the values
+  float* key_panels;    ///< keys transposed: panels of [depth, panel]
+  float* value_panels;  ///< values transposed: panels of [depth, panel]
   float* keys;          ///< panels of [tile keys, panel], zeros beyond depth
   float* dk;            ///< [tile keys, padded_depth]
   float* dv;
   float* q;            ///< [block, depth]
   float* dout;         ///< [block, depth]
   float* q_panels;     ///< panels of [block, panel]
-  float* dout_panels;  ///< the same of dout
+  float* dout_panels;  ///< panels of [block, panel] of dout
   float* weights;      ///< [block, score_stride]: probabilities, dropped and scaled
   float* dscores;      ///< [block, score_stride]: gradients of their products q . k
   float* strip;        ///< [rows, score_stride]: a few rows' dscores as the products take them
@@ -56,7 +58,7 @@ struct BackwardScratch {
   float* dq;           ///< [all queries of the sequence, padded_depth]
 };
 
-/// One head of one sequence.
+/// A task is one head of one sequence.
 template <typename T>
 struct BackwardTask {
   const AttentionShape* shape;
@@ -75,7 +77,7 @@ struct BackwardTask {
     return of.data + row * of.stride + head * shape->head_size;
   }
   float log_sum(int64_t row) const { return args->log_sums[row * shape->heads + head]; }
-  /// The place of a query row in its sequence.
+  /// Gives the place of a query row in its sequence.
   int64_t place(int64_t row) const {
     return args->relative.q_positions ? args->relative.q_positions[row] : row - first_query;
   }

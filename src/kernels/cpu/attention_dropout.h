@@ -8,9 +8,9 @@
 
 namespace hone::kernels {
 
-/// Which probabilities of one query and head are dropped: as Dropout says, a pure function of
-/// (seed, step, site, sample, position, head, key). There are as many as the length squared, so
-/// they are drawn 32 keys at a time, bit by bit of a comparison with p in 16 bits.
+/// Says which probabilities of one query and head are dropped, a pure function of (seed, step,
+/// site, sample, position, head, key). There are as many as the length squared, so they are drawn
+/// 32 keys at a time, bit by bit of a comparison with p in 16 bits.
 ///
 /// Group g draws words w[0] to w[7] by philox<7>(key, sample, position << 32 | head << 16 | 2 g)
 /// and the counter behind it. Lane b of 32 is dropped if the 16 bits of it in w[0] to w[7] and,
@@ -27,10 +27,11 @@ class AttentionDropout {
         share_(static_cast<uint32_t>(std::clamp(std::lround(dropout.p * 65536.0f), 1L, 65535L))),
         scale_(1.0f / (1.0f - dropout.p)) {}
 
-  /// 1 / (1 - p)
+  /// Gives 1 / (1 - p).
   float scale() const { return scale_; }
 
-  /// What is kept of keys 32 * group to 32 * group + 31, the first in the lowest bit.
+  /// Gives the bits of what is kept of keys 32 * group to 32 * group + 31, the first in the lowest
+  /// bit.
   uint32_t kept(int64_t group) const {
     const uint64_t counter = counter_ | static_cast<uint64_t>(group) << 1;
     const std::array<uint32_t, 4> words[2] = {philox<7>(key_, sample_, counter),
@@ -48,14 +49,15 @@ class AttentionDropout {
   float factor(int64_t key) const { return kept(key / 32) >> key % 32 & 1 ? scale_ : 0.0f; }
 
  private:
-  /// Key k's lane: bits 3, 0, 2, 1, 4 of k, from the highest. So the lanes of one thread of a GPU's
-  /// tensor-core product, whose keys are 8 j + 2 t and the next, lie at one place of each byte.
+  /// Puts lanes in the order of keys. Key k's lane is bits 3, 0, 2, 1, 4 of k, from the highest, so
+  /// that the lanes of one thread of a GPU's tensor-core product, whose keys are 8 j + 2 t and the
+  /// next, lie at one place of each byte.
   static uint32_t in_order(uint32_t lanes) {
     // Lane bits (4 3 2 1 0) hold key bits (3 0 2 1 4): two exchanges.
     lanes = exchanged(lanes, 0x0000AAAA, 15);  // lane bits 4 and 0: (4 0 2 1 3)
     return exchanged(lanes, 0x00AA00AA, 7);    // lane bits 3 and 0: (4 3 2 1 0)
   }
-  /// The bits under `mask` change places with those `by` above.
+  /// Exchanges the bits under `mask` with those `by` above.
   static uint32_t exchanged(uint32_t x, uint32_t mask, int by) {
     const uint32_t difference = (x >> by ^ x) & mask;
     return x ^ difference ^ difference << by;
@@ -68,7 +70,7 @@ class AttentionDropout {
   float scale_;
 };
 
-/// The factor of one probability: 0 or 1 / (1 - p).
+/// Gives the factor of one probability: 0 or 1 / (1 - p).
 inline float attention_factor(const Dropout& dropout, int64_t row, int64_t head, int64_t key) {
   return dropout.p == 0.0f ? 1.0f : AttentionDropout(dropout, row, head).factor(key);
 }

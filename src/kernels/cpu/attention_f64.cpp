@@ -105,7 +105,7 @@ void attention_backward(const AttentionShape& shape, const AttentionBackward<dou
   for_queries(shape, args.relative, args.dropout, [&](const QueryF64& query) {
     const int64_t at = query.row * shape.heads + query.head;
     const double* dout = args.dout + at * depth;
-    double mean = 0;  // of the probabilities' gradients, under the probabilities
+    double mean = 0;  // mean of the probabilities' gradients, under the probabilities
     for (int64_t i = 0; i < depth; ++i) mean += dout[i] * args.out[at * depth + i];
     for (int64_t j = 0; j < query.keys; ++j) {
       const int64_t row = query.first_key + j;

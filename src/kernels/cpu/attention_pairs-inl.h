@@ -24,7 +24,7 @@ HWY_INLINE hn::Vec<U32> LoadPairs(const bf16* first, const bf16* second, int64_t
   return hn::Or(high, hn::ShiftRight<16>(load(first)));
 }
 
-/// As WideProducts; the head size is even.
+/// WideProducts for pairs of bf16; the head size is even.
 struct PairProducts {
   using Weight = bf16;
   static constexpr int64_t kTogether = 2;
@@ -54,7 +54,7 @@ struct PairProducts {
     PackPairs(values, stride, count, count, depth, out);
   }
 
-  /// With zeros up to `filled` values.
+  /// Packs pairs of values, with zeros up to `filled` values.
   static void PackPairs(const bf16* values, int64_t stride, int64_t count, int64_t filled,
                         int64_t depth, float* out) {
     const int64_t lanes = kLanes;
@@ -84,8 +84,8 @@ struct PairProducts {
   }
 };
 
-/// The same by AMX's tiles, which take whole units of rows and of terms; fits_amx(head size), and
-/// two vectors are a panel of AMX's.
+/// PairProducts by AMX's tiles, which take whole units of rows and of terms; fits_amx(head size),
+/// and two vectors are a panel of AMX's.
 struct TileProducts : PairProducts {
   static constexpr int64_t kTerms = AmxPanels::kTerms;
   static constexpr int64_t kRows = AttentionTiles::kTileRows;

@@ -7,14 +7,14 @@
 
 namespace hone::kernels {
 
-/// How attention is cut into tiles, and where a worker keeps them. Sizes follow from the head size
-/// alone, so that the order of a row's sums does too.
+/// Says how attention is cut into tiles, and where a worker keeps them. Sizes follow from the head
+/// size alone, so that the order of a row's sums does too.
 struct AttentionTiles {
-  /// Queries a task: packing a tile of keys and values costs about as much as two rows of queries.
+  /// Queries a task; packing a tile of keys and values costs about as much as two rows of queries.
   static constexpr int64_t kQueries = 128;
-  /// Columns of a packed panel, at most: two of the widest vectors.
+  /// Most columns of a packed panel: two of the widest vectors.
   static constexpr int64_t kPanel = 32;
-  /// Rows of queries that are multiplied at once, at most: in registers, and by AMX's tiles.
+  /// Most rows of queries that are multiplied at once, in registers or by AMX's tiles.
   static constexpr int64_t kRows = 12;
   static constexpr int64_t kTileRows = 32;
 
@@ -51,13 +51,13 @@ struct AttentionScratch {
         largest(scores + AttentionTiles::kTileRows * tiles.keys),
         totals(largest + AttentionTiles::kQueries) {}
 
-  float* keys;     ///< transposed: panels of [depth, panel]
+  float* keys;     ///< keys transposed: panels of [depth, panel]
   float* values;   ///< panels of [keys, panel], zeros beyond depth
   float* queries;  ///< [queries, depth]
-  float* sums;     ///< [queries, padded_depth]: of e^(score - largest) * value
+  float* sums;     ///< [queries, padded_depth]: sums of e^(score - largest) * value
   float* scores;   ///< [rows, tile keys]
   float* largest;  ///< [queries]
-  float* totals;   ///< [queries]: of e^(score - largest)
+  float* totals;   ///< [queries]: sums of e^(score - largest)
 };
 
 /// One head of some queries of one sequence: what a task does for each of its heads.
@@ -70,13 +70,13 @@ struct AttentionBlock {
   int64_t keys;
   float scale;
   RelativePositions relative;
-  int64_t first_position;  ///< of the first query, where relative.q_positions is null
+  int64_t first_position;  ///< position of the first query, where relative.q_positions is null
   Out* out;
   int64_t out_stride;
-  float* log_sums;  ///< null, or the first query's; then one each log_sums_stride
+  float* log_sums;  ///< null, or that of the first query; the next lie log_sums_stride apart
   int64_t log_sums_stride;
   const Dropout* dropout;  ///< null: none
-  int64_t row;             ///< of the first query, in the batch
+  int64_t row;             ///< row of the first query in the batch
   int64_t head;
 };
 

@@ -43,8 +43,9 @@ HWY_INLINE hn::Vec<U16> Narrow(VF32 value) {
   return hn::DemoteTo(U16(), hn::BitCast(hn::RebindToSigned<F32>(), result));
 }
 
-/// The same; `native`: by AVX512-BF16's instruction, for callers that have found it, under which
-/// subnormal values become 0. Spelt out, since this Highway has no target with it.
+/// Rounds to bf16; where `native`, by AVX512-BF16's instruction, for callers that have found it,
+/// under which subnormal values become 0. It is spelt out, since this Highway has no target with
+/// it.
 template <bool native>
 HWY_INLINE hn::Vec<U16> NarrowBy(VF32 value) {
 #if HWY_TARGET == HWY_AVX3
@@ -62,7 +63,7 @@ HWY_INLINE VF32 LoadVector(const bf16* p) {
   return Widen(hn::LoadU(U16(), reinterpret_cast<const uint16_t*>(p)));
 }
 
-/// The first `count` < kLanes lanes from memory, the others 0. Touches no byte beyond.
+/// Loads the first `count` < kLanes lanes from memory, the others are 0. Touches no byte beyond.
 HWY_INLINE VF32 LoadPart(const float* p, size_t count) {
   return hn::MaskedLoad(hn::FirstN(kF32, count), kF32, p);
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Which of Highway's targets are compiled, and which of them runs. Include before any header of
-/// Highway, in every file that uses it.
+/// This header says which of Highway's targets are compiled, and which of them runs. Every file
+/// that uses Highway includes it before any header of Highway.
 ///
 /// A kernel's source is compiled once a target, by foreach_target.h; what it exports is called as
 ///   HONE_TARGET_FUNCTION(LayerNormRows<float, bf16>)(arguments)

@@ -15,7 +15,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace hone::kernels::HWY_NAMESPACE {
 
-/// Two vectors of masks: of channels 0 to kLanes - 1 and kLanes to 2 * kLanes - 1 behind the first.
+/// Two vectors of masks: those of channels 0 to kLanes - 1 and of kLanes to 2 * kLanes - 1 behind
+/// the first.
 struct DropoutMasks {
   hn::Mask<F32> first, second;
 };
@@ -23,20 +24,21 @@ struct DropoutMasks {
 /// One row of a Dropout with p above 0.
 class DropoutRow {
  public:
-  static constexpr int64_t kChannels = 2 * kLanes;  ///< that one draw covers
+  static constexpr int64_t kChannels = 2 * kLanes;  ///< channels that one draw covers
 
   DropoutRow(const Dropout& dropout, int64_t row)
       : key_(dropout.key),
         sample_(static_cast<uint64_t>(dropout.samples[row])),
         position_(static_cast<uint32_t>(dropout.positions[row])),
-        // uniform(word) >= p, on the 24 bits that uniform() takes: p * 2^24 is exact.
+        // The test is uniform(word) >= p, on the 24 bits that uniform() takes: p * 2^24 is exact.
         dropped_(static_cast<int32_t>(std::ceil(dropout.p * 0x1p24f)) - 1),
         scale_(1.0f / (1.0f - dropout.p)) {}
 
-  /// 1 / (1 - p)
+  /// Gives 1 / (1 - p).
   float scale() const { return scale_; }
 
-  /// What is kept of channels `channel` to channel + kChannels - 1. `channel` is a multiple of 4.
+  /// Says what is kept of channels `channel` to channel + kChannels - 1. `channel` is a multiple of
+  /// 4.
   HWY_INLINE DropoutMasks Keep(uint32_t channel) const {
     // A counter's words stay in the low halves of 64 bits, where products are taken from; the high
     // halves hold whatever came. Even lanes count 0, 1, ... and odd lanes go on from there, so that
@@ -93,7 +95,7 @@ class DropoutRow {
   float scale_;
 };
 
-/// What is kept of the kLanes keys from `at` on, of 32.
+/// Says what is kept of the kLanes keys from `at` on, of 32.
 HWY_INLINE hn::Mask<F32> KeptKeys(uint32_t kept, int64_t at) {
   const uint32_t bits = kept >> at;
   uint8_t bytes[8] = {static_cast<uint8_t>(bits), static_cast<uint8_t>(bits >> 8)};

@@ -8,12 +8,13 @@
 
 namespace hone::kernels {
 
-/// Which elements are dropped: a pure function of (seed, step, site, global sample, position,
-/// channel), never of the packed row. Handed over at launch, since the key changes every step.
+/// Says which elements are dropped, a pure function of (seed, step, site, global sample, position,
+/// channel), never of the packed row. It is handed over at launch, since the key changes every
+/// step.
 ///
-/// Element (row, channel c) draws word c % 4 of philox(key, samples[row], positions[row] << 32 |
-/// c / 4); it is kept, times 1 / (1 - p), if uniform(word) >= p, and becomes 0 otherwise. Backward
-/// is the same function of the gradient: nothing is stored.
+/// Element (row, channel c) draws word c % 4 of philox(key, samples[row], positions[row] << 32 | c
+/// / 4); it is kept, times 1 / (1 - p), if uniform(word) >= p, and becomes 0 otherwise. Backward is
+/// the same function of the gradient: nothing is stored.
 struct Dropout {
   float p = 0.0f;  ///< 0 (nothing below is read, and it costs nothing) to below 1
   uint64_t key = 0;
@@ -21,13 +22,13 @@ struct Dropout {
   const int32_t* positions = nullptr;  ///< [rows]: places in their sample
 };
 
-/// `site` numbers the places of a model where something is dropped.
+/// Makes the key of a site; `site` numbers the places of a model where something is dropped.
 inline uint64_t dropout_key(uint64_t seed, uint64_t step, uint64_t site) {
   const auto words = philox(seed, step, site);
   return static_cast<uint64_t>(words[1]) << 32 | words[0];
 }
 
-/// The factor of one element: 0 or 1 / (1 - p). What the vector kernels compute, bit for bit.
+/// Gives the factor of one element, 0 or 1 / (1 - p), bit for bit as the vector kernels compute it.
 inline float dropout_factor(const Dropout& dropout, int64_t row, uint32_t channel) {
   if (dropout.p == 0.0f) return 1.0f;
   const uint64_t position = static_cast<uint32_t>(dropout.positions[row]);

@@ -17,7 +17,7 @@ struct EmbeddingTables {
   int64_t width;
 };
 
-/// [tokens] each, in range of their tables. Those of a table that is null are not read.
+/// The ids are [tokens] each, in range of their tables. Those of a table that is null are not read.
 struct EmbeddingIds {
   const int32_t* word;
   const int32_t* type = nullptr;      ///< null: type 0 for every token
@@ -36,7 +36,8 @@ struct Int8Table {
   const int8_t* rows = nullptr;
   const float* scales = nullptr;
 };
-/// One in a single block: its bytes, filled up to whole cache lines, and its scales.
+/// Gives where the scales of a table in a single block begin: behind its bytes, filled up to whole
+/// cache lines.
 constexpr int64_t int8_table_scales_at(int64_t rows, int64_t width) {
   return (rows * width + 63) / 64 * 64;
 }
@@ -51,12 +52,12 @@ inline Int8Table int8_table(const void* block, int64_t rows, int64_t width) {
 
 struct Int8Tables {
   Int8Table word;
-  Int8Table type;      ///< rows null: none
-  Int8Table position;  ///< the same
+  Int8Table type;      ///< rows null: there is no such table
+  Int8Table position;  ///< rows null: there is no such table
   int64_t width;
 };
 
-/// The same over tables of bytes. For float and bf16.
+/// Computes embed_and_normalize() over tables of bytes. For float and bf16.
 template <typename Out>
 void embed_and_normalize(const Int8Tables& tables, const EmbeddingIds& ids, int64_t tokens,
                          const NormWeights& norm, Out* y, ThreadPool& pool);

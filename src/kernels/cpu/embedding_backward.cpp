@@ -121,7 +121,7 @@ void embedding_backward(const T* dsum, const int32_t* ids, int64_t tokens, int64
     auto* scratch = static_cast<int32_t*>(workspace);
     order = sort_by_id(ids, tokens, scratch, scratch + tokens);
   }
-  // By columns too: a table of types has two long runs of tokens.
+  // Blocks are cut by columns too: a table of types has two long runs of tokens.
   constexpr int64_t kTokens = 64, kColumns = 128;
   const int64_t token_blocks =
       ids ? (tokens + kTokens - 1) / kTokens : std::min<int64_t>(1, tokens);

@@ -25,15 +25,15 @@ Scratch scratch_of(const Blocking& cut, void* workspace, int worker) {
           reinterpret_cast<float*>(base + kCacheLine + cut.copy_bytes())};
 }
 
-/// Rows of A as the kernel reads them: where they are, or, if it cannot or not fast, a copy that
-/// each worker makes for itself.
+/// Rows of A as the kernel reads them: in their place, or, where it cannot do that fast, in a copy
+/// that each worker makes for itself.
 struct Tile {
   Cut rows;
   const std::byte* a;
   int64_t lda;
 };
 
-/// What comes from memory while a tile is multiplied, and while it is finished.
+/// Says what comes from memory while a tile is multiplied, and while it is finished.
 struct Fetches {
   GemmFetch product;
   GemmFetch finish;
@@ -92,7 +92,8 @@ const std::byte* Task::row_of_a(int64_t row) const {
          static_cast<size_t>(row * args_.lda) * dtype_size(args_.a_dtype);
 }
 
-/// With k filled up to whole units. Rows are not: no row's sums see another row.
+/// Copies rows, with k filled up to whole units. Rows are not filled up: no row's sums see another
+/// row.
 void Task::copy_rows(const Cut& rows, std::byte* to) const {
   const size_t stride = static_cast<size_t>(cut_.copy_stride()) * kernel_.a_size;
   const size_t used = static_cast<size_t>(args_.b->k) * kernel_.a_size;
@@ -109,7 +110,7 @@ const std::byte* Task::weight(int64_t panel, int64_t k) const {
          static_cast<size_t>(k * cut_.width) * dtype_size(args_.b->dtype);
 }
 
-/// What this worker most likely multiplies next: tasks lie in a row (base/thread_pool.h).
+/// Gives what this worker most likely multiplies next: tasks lie in a row (base/thread_pool.h).
 const std::byte* Task::next_weight(int64_t panel, const Cut& k) const {
   if (panel + 1 < panels_.end) return weight(panel + 1, k.begin);
   if (k.end < cut_.depth) return weight(panels_.begin, k.end);
@@ -124,7 +125,7 @@ Fetches Task::fetches(int64_t panel, const Cut& k, int64_t tile) const {
   if (steps == 0) return nothing;
   const int64_t bytes = weight(panel, k.end) - weight(panel, k.begin);
   if (count_ == 1) {
-    // With few rows memory is the limit, and the processor's own prefetching does better.
+    // Memory is the limit with few rows, and the processor's own prefetching does better.
     const int64_t rows = tiles_[0].rows.size();
     if (!kernel_.fetches_ahead || rows < kernel_.tile_rows - 2) return nothing;
     const int64_t later = k.end == cut_.depth ? std::min(bytes, rows * kernel_.finish_fetch) : 0;
@@ -194,16 +195,6 @@ void gemm_with(const GemmKernel& kernel, const GemmArgs& args, void* workspace, 
   pool.run(cut.blocks * cut.chunks, [&](int64_t index, int worker) {
     Task(args, cut, index, scratch_of(cut, workspace, worker)).run(finish);
   });
-}
-
-const GemmKernel& gemm_kernel(Isa isa, DType dtype) {
-  if (dtype == DType::i8) {
-    if (isa == Isa::amx && cpu_info().amx_int8) return *gemm_amx_int8_kernel();
-    return isa >= Isa::avx512_vnni ? *gemm_vnni_kernel() : *gemm_int8_kernel(isa);
-  }
-  if (dtype == DType::bf16 && isa == Isa::amx) return *gemm_amx_kernel();
-  if (dtype == DType::bf16 && isa == Isa::avx512_bf16) return *gemm_bf16_kernel();
-  return *gemm_f32_kernel(isa, dtype);
 }
 
 size_t gemm_workspace(const GemmArgs& args, int threads) {

@@ -39,14 +39,15 @@ size_t packed_bytes(Isa isa, DType dtype, int64_t n, int64_t k);
 /// i8 has a call of its own, below.
 void pack_rows(Isa isa, DType dtype, const float* rows, int64_t first, int64_t count, int64_t n,
                int64_t k, void* packed);
-/// The same for i8, from rows as quantize_symmetric() gives them: row j is scales[j] * rows[j].
+/// Packs rows in i8, as quantize_symmetric() gives them: row j is scales[j] * rows[j]. Otherwise it
+/// takes what pack_rows() takes.
 void pack_quantized_rows(Isa isa, const int8_t* rows, const float* scales, int64_t first,
                          int64_t count, int64_t k, void* packed);
-/// Row `row` back as fp32 [k]: the packed value, exact (f64: rounded; gemm_f64.h has both in
+/// Unpacks row `row` as fp32 [k]: the packed value, exact (f64: rounded; gemm_f64.h has both in
 /// double).
 void unpack_row(const PackedMatrix& matrix, int64_t row, float* out);
 
-/// How a row of A is quantised: x is nearly scale * (q - zero), q from 0 to 255.
+/// Says how a row of A is quantised: x is nearly scale * (q - zero), q from 0 to 255.
 struct RowScale {
   float scale;
   int32_t zero;
@@ -58,9 +59,9 @@ struct RowScale {
 struct GemmArgs {
   int64_t m = 0;
   const void* a = nullptr;
-  DType a_dtype = DType::f32;  ///< that of the weight; u8 where that is i8
+  DType a_dtype = DType::f32;  ///< the weight's dtype; u8 where the weight is i8
   int64_t lda = 0;
-  const RowScale* a_scales = nullptr;  ///< [m], `lds` apart, with a weight in i8 alone
+  const RowScale* a_scales = nullptr;  ///< [m], `lds` apart; read where the weight is i8
   int64_t lds = 1;
   const PackedMatrix* b = nullptr;
   const void* bias = nullptr;  ///< [n], fp32 (f64 with a weight in f64), or null
@@ -73,8 +74,8 @@ struct GemmArgs {
   int64_t ldc = 0;
 };
 
-/// Bytes of scratch (aligned to 64) that gemm() needs on a pool of `threads`; a larger m of the
-/// same matrix and lda never needs less. Pointers other than b may be null here.
+/// Gives the bytes of scratch (aligned to 64) that gemm() needs on a pool of `threads`; a larger m
+/// of the same matrix and lda never needs less. Pointers other than b may be null here.
 size_t gemm_workspace(const GemmArgs& args, int threads);
 
 /// Sums are fp32, in one order along k, or exact integers for i8: the bits of a row of C depend on

@@ -16,11 +16,11 @@ namespace hone::kernels::amx {
 constexpr int64_t kUnit = 16;
 constexpr int64_t kTileRows = 2 * kUnit;
 constexpr int64_t kPanel = 32;
-constexpr int64_t kGroups = 16;  // of k, in a tile
-constexpr int64_t kGroup = 4;    // bytes
+constexpr int64_t kGroups = 16;  // groups of k in a tile
+constexpr int64_t kGroup = 4;    // bytes of a group
 constexpr int64_t kRowBytes = kGroups * kGroup;
 constexpr int64_t kLine = kCacheLine;
-constexpr int64_t kStride = kPanel * kGroup;  // between groups in a panel, and rows of sums
+constexpr int64_t kStride = kPanel * kGroup;  // bytes between groups of a panel, and rows of sums
 
 /// Engine: its Element is that of A; load<tile>(from, stride), store<tile>(to, stride),
 /// zero<tile>(), and dot<sums, a, b>(): sums += a * b. Tiles 0 to 3 hold sums, 4 and 5 rows of A, 6

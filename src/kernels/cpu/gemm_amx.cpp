@@ -1,11 +1,10 @@
 #include "kernels/cpu/gemm_amx-inl.h"
 
-#if defined(__x86_64__)
-
 namespace hone::kernels {
 namespace {
 
-/// The processor's tiles. By assembler: g++ 12's intrinsics take tile numbers as literal text only.
+/// The processor's tiles, used by assembler: g++ 12's intrinsics take tile numbers as literal text
+/// only.
 struct Tiles {
   using Element = bf16;
   /// Palette 1 (eight tiles of 16 rows by 64 bytes), written by hand: some guests leave CPUID's
@@ -23,7 +22,7 @@ struct Tiles {
     static constexpr Config config;
     __asm__ volatile("ldtilecfg %0" ::"m"(config));
   }
-  /// Back to the initial state: a thread with live tiles costs 8 KB at each context switch.
+  /// Returns to the initial state: a thread with live tiles costs 8 KB at each context switch.
   static void release() { __asm__ volatile("tilerelease"); }
 
   template <int tile>
@@ -45,7 +44,7 @@ struct Tiles {
   }
 };
 
-/// Bytes from 0 to 255 by bytes from -128 to 127.
+/// Multiplies bytes from 0 to 255 by bytes from -128 to 127.
 struct ByteTiles : Tiles {
   using Element = uint8_t;
 
@@ -62,10 +61,3 @@ const GemmKernel* gemm_amx_int8_kernel() { return &amx::kKernel<ByteTiles>; }
 const AmxPanels* amx_panels() { return &amx::kPanels<Tiles>; }
 
 }  // namespace hone::kernels
-#else
-namespace hone::kernels {
-const GemmKernel* gemm_amx_kernel() { return nullptr; }
-const GemmKernel* gemm_amx_int8_kernel() { return nullptr; }
-const AmxPanels* amx_panels() { return nullptr; }
-}  // namespace hone::kernels
-#endif

@@ -13,7 +13,7 @@ struct InputGradientArgs {
   int64_t m = 0;
   const void* dy = nullptr;  ///< in the dtype of the weight
   int64_t lddy = 0;
-  const PackedMatrix* w = nullptr;  ///< as the forward pass reads it: f32, bf16 or f64
+  const PackedMatrix* w = nullptr;  ///< the weight that the forward pass reads: f32, bf16 or f64
   const void* add = nullptr;        ///< [m, k], or null: the gradient so far
   DType add_dtype = DType::f32;
   int64_t ldadd = 0;
@@ -27,15 +27,15 @@ struct InputGradientArgs {
 /// takes as many bytes as W, and 1 to 3% of the time at 1,000 rows.
 size_t gemm_input_gradient_workspace(const InputGradientArgs& args, int threads);
 
-/// As gemm(): the bits of a row of dx depend on that row of dy (and add) and on the matrix alone,
-/// not on m, the row's place or the number of threads. Allocates nothing.
+/// Computes dx (=): the bits of a row of dx depend on that row of dy (and add) and on the matrix
+/// alone, not on m, the row's place or the number of threads. Allocates nothing.
 void gemm_input_gradient(const InputGradientArgs& args, void* workspace, ThreadPool& pool);
 
 /// dw[n, k] += dy[m, n]^T * x[m, k], and dbias[n] += the column sums of dy.
 /// Rows are `lddy` and `ldx` elements apart and need no alignment. Nothing overlaps.
 struct WeightGradientArgs {
-  Isa isa = Isa::avx2;       ///< of dw's layout
-  DType dtype = DType::f32;  ///< of dy and x: f32, bf16 or f64
+  Isa isa = Isa::avx2;       ///< instruction set of dw's layout
+  DType dtype = DType::f32;  ///< dtype of dy and x: f32, bf16 or f64
   int64_t m = 0, n = 0, k = 0;
   const void* dy = nullptr;
   int64_t lddy = 0;
@@ -48,12 +48,12 @@ struct WeightGradientArgs {
 /// Bytes of scratch (aligned to 64) on a pool of `threads`; a larger m never needs less.
 size_t gemm_weight_gradient_workspace(const WeightGradientArgs& args, int threads);
 
-/// Sums are fp32, over the rows in one order: no bit depends on the number of threads. Allocates
-/// nothing.
+/// Adds to dw and dbias (+=). Sums are fp32, over the rows in one order: no bit depends on the
+/// number of threads. Allocates nothing.
 void gemm_weight_gradient(const WeightGradientArgs& args, void* workspace, ThreadPool& pool);
 
-/// The bf16 form of a packed fp32 matrix, rounded to nearest even: the same isa, n and k, `shadow`
-/// packed_bytes() long. Goes past the caches, for shadows that are larger than they are.
+/// Makes the bf16 form of a packed fp32 matrix, rounded to nearest even: the same isa, n and k,
+/// `shadow` packed_bytes() long. Goes past the caches, for shadows that are larger than they are.
 void repack_bf16(const PackedMatrix& master, void* shadow, ThreadPool& pool);
 
 }  // namespace hone::kernels

@@ -53,7 +53,7 @@ struct Square<bf16, bf16> {
     const U16x8 d;
     const U32x4 d2;
     const U64x2 d4;
-    hn::Vec<U32x4> pairs[8];  // of rows: [row pair][lower or upper columns]
+    hn::Vec<U32x4> pairs[8];  // pairs of rows: [row pair][lower or upper columns]
     for (int i = 0; i < 4; ++i) {
       const auto a = hn::LoadU(d, reinterpret_cast<const uint16_t*>(in + 2 * i * ldin));
       const auto b = hn::LoadU(d, reinterpret_cast<const uint16_t*>(in + (2 * i + 1) * ldin));
@@ -80,7 +80,7 @@ HWY_INLINE void Copy(float from, float* to) { *to = from; }
 HWY_INLINE void Copy(bf16 from, bf16* to) { *to = from; }
 HWY_INLINE void Copy(bf16 from, float* to) { *to = hone::to_float(from); }
 
-/// By lines of the output, so that each is written whole.
+/// Goes by lines of the output, so that each is written whole.
 template <typename From, typename To>
 void TransposeTokens(const TokensToTranspose& args) {
   using Unit = Square<From, To>;
@@ -106,7 +106,7 @@ void TransposeTokens(const TokensToTranspose& args) {
   }
 }
 
-/// Column `i` on of a row that has `columns`, the missing ones 0.
+/// Loads from column `i` on of a row that has `columns`, the missing ones as 0.
 template <typename T>
 HWY_INLINE VF32 LoadColumns(const T* row, int64_t i, int64_t columns) {
   const int64_t left = columns - i;
@@ -137,7 +137,7 @@ void PackF32(const TokensToPack& args) {
   if (args.bias) AddBias(sums, args.columns, args.bias);
 }
 
-/// The upper half of a widened bf16 is the bf16.
+/// Packs bf16: the upper half of a widened bf16 is the bf16.
 void PackBf16(const TokensToPack& args) {
   const U32 du;
   const auto* dy = static_cast<const bf16*>(args.dy);
@@ -163,8 +163,8 @@ void PackBf16(const TokensToPack& args) {
   if (args.bias) AddBias(sums, args.columns, args.bias);
 }
 
-/// Blocks of panel by panel are squares on both sides. Two pairs of k (of rows j and j + 1) become
-/// two pairs of rows (of k and k + 1): 64 bits whose middle halves change places.
+/// Transposes blocks of panel by panel, which are squares on both sides. Two pairs of k (of rows j
+/// and j + 1) become two pairs of rows (of k and k + 1): 64 bits whose middle halves change places.
 void TransposePairs(const uint16_t* in, int64_t width, uint16_t* out) {
   const U64x2 d;
   const hn::Repartition<uint8_t, U64x2> d8;
@@ -186,7 +186,7 @@ void TransposePairs(const uint16_t* in, int64_t width, uint16_t* out) {
   }
 }
 
-/// Blocks lie far apart: the processor would not fetch the next one by itself.
+/// Fetches a block: blocks lie far apart, and the processor would not fetch the next one by itself.
 HWY_INLINE void FetchBlock(const void* block, int64_t bytes) {
   for (int64_t i = 0; i < bytes; i += 64) {
     __builtin_prefetch(static_cast<const char*>(block) + i, 0, 2);

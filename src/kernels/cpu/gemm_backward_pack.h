@@ -3,11 +3,11 @@
 #include "kernels/cpu/gemm_backward.h"
 #include "kernels/cpu/gemm_kernel.h"
 
-/// How the backward products bring their operands into the forms of gemm_kernel.h. Internal; one
-/// thread each.
+/// The functions here bring the operands of the backward products into the forms of gemm_kernel.h.
+/// They are internal, and each runs in one thread.
 namespace hone::kernels {
 
-/// Between rows of transpose_tokens() of this depth, in elements: each starts on its own
+/// Gives the elements between rows of transpose_tokens() of this depth: each row starts on its own
 /// cache sets, as Blocking::copy_stride() has it.
 int64_t transposed_stride(int64_t depth, size_t size);
 
@@ -23,7 +23,7 @@ struct TokensToTranspose {
 };
 void transpose_tokens(DType from, DType to, const TokensToTranspose& args);
 
-/// dy[tokens, columns] as panels of `width` columns, as if its transpose were a weight: f32
+/// Packs dy[tokens, columns] as panels of `width` columns, as if its transpose were a weight: f32
 /// [tokens][width], bf16 [depth / 2][width][2], filled up with zeros. Panels are depth * width
 /// elements apart. At most kPackColumns columns. bias[columns] += the column sums; may be null.
 struct TokensToPack {
@@ -38,10 +38,10 @@ struct TokensToPack {
 constexpr int64_t kPackColumns = 128;
 void pack_tokens(DType dtype, const TokensToPack& args);
 
-/// Panel `panel` of W[n, k]^T, packed as a weight [k, n]; `out` is that panel.
+/// Writes panel `panel` of W[n, k]^T, packed as a weight [k, n], to `out`.
 void transpose_panel(const PackedMatrix& w, int64_t panel, void* out);
 
-/// As in gemm_kernel.h: with a kernel of the caller's choice, for tests.
+/// The functions that end in _with take a kernel of the caller's choice, for tests.
 size_t gemm_input_gradient_workspace_with(const GemmKernel& kernel, const InputGradientArgs& args,
                                           int threads);
 void gemm_input_gradient_with(const GemmKernel& kernel, const InputGradientArgs& args,

@@ -15,7 +15,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace hone::kernels::HWY_NAMESPACE {
 
-/// As Narrow(), but left in the upper halves; the lower ones are not cleared.
+/// Rounds as Narrow() does and leaves the result in the upper halves; the lower ones are not
+/// cleared.
 HWY_INLINE hn::Vec<U32> RoundUpperHalf(VF32 value) {
   const U32 du;
   const auto bits = hn::BitCast(du, value);
@@ -25,7 +26,7 @@ HWY_INLINE hn::Vec<U32> RoundUpperHalf(VF32 value) {
   return hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(value)), nan, rounded);
 }
 
-/// Pairs [begin, end) of rows of k of one panel; what k has not is 0.
+/// Repacks pairs [begin, end) of rows of k of one panel; what k has not is 0.
 void RepackPairs(const float* panel, int64_t width, int64_t k, int64_t begin, int64_t end,
                  uint32_t* out) {
   const U32 du;
@@ -49,7 +50,7 @@ HWY_AFTER_NAMESPACE();
 namespace hone::kernels {
 
 void repack_bf16(const PackedMatrix& master, void* shadow, ThreadPool& pool) {
-  constexpr int64_t kPairs = 256;  // of a task: 64 KB in, 32 KB out
+  constexpr int64_t kPairs = 256;  // pairs of a task: 64 KB in, 32 KB out
   const auto repack = HONE_TARGET_FUNCTION(RepackPairs);
   const int64_t width = panel_rows(master.isa);
   const int64_t pairs = packed_depth(DType::bf16, master.k) / 2;

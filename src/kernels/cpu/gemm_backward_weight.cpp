@@ -11,8 +11,8 @@
 namespace hone::kernels {
 namespace {
 
-/// Of a block, whose x and dy wait in the workspace. 512 and 1,024 were measured alike: dw is read
-/// and written once a block, which takes 2% of the time.
+/// A block has at most this many tokens, whose x and dy wait in the workspace. 512 and 1,024 were
+/// measured alike: dw is read and written once a block, which takes 2% of the time.
 constexpr int64_t kMostTokens = 512;
 
 class WeightGradient {
@@ -41,7 +41,7 @@ class WeightGradient {
     const void* b;
     int64_t rows, depth;
     float* sums;
-    const float* next;  // tile of dw
+    const float* next;  // next tile of dw
   };
 
   size_t x_bytes() const {
@@ -61,7 +61,7 @@ class WeightGradient {
 
   const GemmKernel& kernel_;
   const WeightGradientArgs& args_;
-  size_t size_;  // of an element of x and dy
+  size_t size_;  // bytes of an element of x and dy
   int64_t width_;
   int64_t most_depth_;
   int64_t stride_;
@@ -98,9 +98,9 @@ Cut WeightGradient::rows_of(const Blocking& cut, int64_t tile) const {
   return {units.begin * kernel_.row_unit, std::min(units.end * kernel_.row_unit, args_.k)};
 }
 
-/// For a tile that is the `index`th of its panel. dw comes from memory, so its next tile is
-/// fetched: little by little, or, where the next panel of dy is to be fetched too, at once.
-/// Measured: with AVX-512 (and so AMX) the one, with AVX2 the other is better by 3%.
+/// Says what is fetched during a tile that is the `index`th of its panel. dw comes from memory, so
+/// its next tile is fetched: little by little, or, where the next panel of dy is to be fetched too,
+/// at once. Measured: with AVX-512 (and so AMX) the one, with AVX2 the other is better by 3%.
 GemmFetch WeightGradient::fetch(const Tile& tile, const std::byte* next_panel,
                                 int64_t index) const {
   constexpr auto kLine = static_cast<int64_t>(kCacheLine);

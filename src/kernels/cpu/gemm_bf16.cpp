@@ -6,8 +6,6 @@
 #include "kernels/cpu/gemm_groups-inl.h"
 #include "kernels/cpu/gemm_kernel.h"
 
-#if defined(__x86_64__)
-
 namespace hone::kernels {
 namespace {
 
@@ -46,8 +44,3 @@ constexpr GemmKernel kKernel = {
 const GemmKernel* gemm_bf16_kernel() { return &kKernel; }
 
 }  // namespace hone::kernels
-#else
-namespace hone::kernels {
-const GemmKernel* gemm_bf16_kernel() { return nullptr; }
-}  // namespace hone::kernels
-#endif

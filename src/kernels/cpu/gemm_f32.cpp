@@ -53,9 +53,71 @@ HWY_INLINE void Step(const RowPointers<rows>& a, int k, VF32 b0, VF32 b1, VF32 (
   }
 }
 
+#if HWY_TARGET == HWY_NEON
+/// Four of k of each row: a product takes one of a register's lanes at no cost, where a broadcast
+/// takes the place of a product. Nothing is fetched ahead by hand.
 template <int rows>
-HWY_INLINE void Sum(RowPointers<rows> a, const float* HWY_RESTRICT b, int64_t k,
+struct RowVectors {
+  VF32 x[rows];
+
+  HWY_INLINE RowVectors(const float* a, int64_t lda) {
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; ++r) x[r] = hn::LoadU(kF32, a + r * lda);
+  }
+
+  /// sums(r) += x(r, lane) * b, for two vectors of b.
+  template <int lane>
+  HWY_INLINE void Step(VF32 b0, VF32 b1, VF32 (&sums)[rows][2]) const {
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; ++r) {
+      sums[r][0].raw = vfmaq_laneq_f32(sums[r][0].raw, b0.raw, x[r].raw, lane);
+      sums[r][1].raw = vfmaq_laneq_f32(sums[r][1].raw, b1.raw, x[r].raw, lane);
+    }
+  }
+};
+
+template <int rows>
+HWY_INLINE void Sum(const float* a, int64_t lda, const float* HWY_RESTRICT b, int64_t k,
+                    VF32 (&sums)[rows][2], GemmFetch) {
+  const auto columns = [&](int64_t i) HWY_ATTR { return hn::Load(kF32, b + i * kLanes); };
+  for (; k >= 4; k -= 4, a += 4, b += 4 * kPanel) {
+    const RowVectors<rows> x(a, lda);
+    x.template Step<0>(columns(0), columns(1), sums);
+    x.template Step<1>(columns(2), columns(3), sums);
+    x.template Step<2>(columns(4), columns(5), sums);
+    x.template Step<3>(columns(6), columns(7), sums);
+  }
+  for (; k > 0; --k, ++a, b += kPanel) {
+    Step<rows>(RowPointers<rows>(a, lda), 0, columns(0), columns(1), sums);
+  }
+}
+
+/// A pair of bf16 in 32 bits: the one of lower k is the lower half. k is a multiple of four.
+template <int rows>
+HWY_INLINE void Sum(const float* a, int64_t lda, const bf16* HWY_RESTRICT b, int64_t k,
+                    VF32 (&sums)[rows][2], GemmFetch) {
+  const U32 du;
+  const auto* pairs = reinterpret_cast<const uint32_t*>(b);
+  const auto upper = hn::Set(du, 0xffff0000u);
+  const auto low = [&](int64_t i) HWY_ATTR {
+    return hn::BitCast(kF32, hn::ShiftLeft<16>(hn::Load(du, pairs + i * kLanes)));
+  };
+  const auto high = [&](int64_t i) HWY_ATTR {
+    return hn::BitCast(kF32, hn::And(hn::Load(du, pairs + i * kLanes), upper));
+  };
+  for (; k > 0; k -= 4, a += 4, pairs += 2 * kPanel) {
+    const RowVectors<rows> x(a, lda);
+    x.template Step<0>(low(0), low(1), sums);
+    x.template Step<1>(high(0), high(1), sums);
+    x.template Step<2>(low(2), low(3), sums);
+    x.template Step<3>(high(2), high(3), sums);
+  }
+}
+#else
+template <int rows>
+HWY_INLINE void Sum(const float* rows_of_a, int64_t lda, const float* HWY_RESTRICT b, int64_t k,
                     VF32 (&sums)[rows][2], GemmFetch fetch) {
+  RowPointers<rows> a(rows_of_a, lda);
   for (int64_t i = 0; i < k; ++i) {
     __builtin_prefetch(fetch.next, 0, 2);
     fetch.next += fetch.stride;
@@ -67,8 +129,9 @@ HWY_INLINE void Sum(RowPointers<rows> a, const float* HWY_RESTRICT b, int64_t k,
 
 /// A pair of bf16 in 32 bits: the one of lower k is the lower half.
 template <int rows>
-HWY_INLINE void Sum(RowPointers<rows> a, const bf16* HWY_RESTRICT b, int64_t k,
+HWY_INLINE void Sum(const float* rows_of_a, int64_t lda, const bf16* HWY_RESTRICT b, int64_t k,
                     VF32 (&sums)[rows][2], GemmFetch fetch) {
+  RowPointers<rows> a(rows_of_a, lda);
   const U32 du;
   const auto* pairs = reinterpret_cast<const uint32_t*>(b);
   const auto upper = hn::Set(du, 0xffff0000u);
@@ -85,6 +148,7 @@ HWY_INLINE void Sum(RowPointers<rows> a, const bf16* HWY_RESTRICT b, int64_t k,
     pairs += kPanel;
   }
 }
+#endif
 
 template <int rows, typename Weight>
 void MultiplyRows(const float* a, int64_t lda, const Weight* b, int64_t k, bool add, float* out,
@@ -95,7 +159,7 @@ void MultiplyRows(const float* a, int64_t lda, const Weight* b, int64_t k, bool 
     sums[r][0] = add ? hn::Load(kF32, out + r * kPanel) : hn::Zero(kF32);
     sums[r][1] = add ? hn::Load(kF32, out + r * kPanel + kLanes) : hn::Zero(kF32);
   }
-  Sum<rows>(RowPointers<rows>(a, lda), b, k, sums, fetch);
+  Sum<rows>(a, lda, b, k, sums, fetch);
 #pragma GCC unroll 16
   for (int r = 0; r < rows; ++r) {
     hn::Store(sums[r][0], kF32, out + r * kPanel);
@@ -133,7 +197,7 @@ constexpr GemmKernel kF32Kernel = {
     .k_unit = 1,
     .whole = kWhole,
     .slice = kSlice,
-    .fetches_next = true,
+    .fetches_next = kLanes > 4,
     .fetches_ahead = kLanes == 8,
     .k_step = 1,
     .a_size = sizeof(float),
@@ -148,7 +212,7 @@ constexpr GemmKernel kWidenKernel = {
     .k_unit = kBf16Depth,
     .whole = kWhole,
     .slice = kSlice,
-    .fetches_next = true,
+    .fetches_next = kLanes > 4,
     .fetches_ahead = kLanes == 8,
     .k_step = 2,
     .a_size = sizeof(float),

@@ -7,12 +7,12 @@
 /// code that trains. No scratch, and the same bits on any number of threads.
 namespace hone::kernels {
 
-/// As pack_rows() and unpack_row(), of weights in double.
+/// Packs and unpacks rows as pack_rows() and unpack_row() do, for weights in double.
 void pack_rows_f64(Isa isa, const double* rows, int64_t first, int64_t count, int64_t n, int64_t k,
                    double* packed);
 void unpack_row_f64(const PackedMatrix& matrix, int64_t row, double* out);
 
-/// A, the weight, bias, residual and C are all f64.
+/// Computes gemm() where A, the weight, bias, residual and C are all f64.
 void gemm_f64(const GemmArgs& args, ThreadPool& pool);
 void gemm_input_gradient_f64(const InputGradientArgs& args, ThreadPool& pool);
 void gemm_weight_gradient_f64(const WeightGradientArgs& args, ThreadPool& pool);

@@ -1,4 +1,5 @@
-// What stands behind the sums of a product: scales of int8, bias, activation, residual, conversion.
+// This file does what stands behind the sums of a product: scales of int8, bias, activation,
+// residual, conversion.
 
 #include "kernels/cpu/dispatch.h"
 #include "kernels/cpu/gemm_kernel.h"
@@ -30,6 +31,15 @@ class FloatSums {
   const float* sums_;
 };
 
+/// Gives what a kernel took off every byte of A (gemm_neon_int8.cpp); the row's zero is less by it.
+inline int32_t less_of([[maybe_unused]] Isa isa) {
+#if HWY_ARCH_X86
+  return 0;
+#else
+  return isa < Isa::neon_i8mm ? 128 : 0;
+#endif
+}
+
 class Int8Sums {
  public:
   static constexpr bool kBytes = true;
@@ -37,7 +47,8 @@ class Int8Sums {
   HWY_INLINE Int8Sums(const GemmArgs& args, const GemmTile& tile)
       : sums_(static_cast<const int32_t*>(tile.sums)),
         rows_(args.a_scales + tile.row * args.lds),
-        lds_(args.lds) {
+        lds_(args.lds),
+        less_(less_of(args.b->isa)) {
     const Int8Columns columns = int8_columns(*args.b, kPanel, tile.column / kPanel);
     for (int v = 0; v < 2; ++v) {
       scales_[v] = hn::Load(kF32, columns.scales + v * kLanes);
@@ -47,7 +58,7 @@ class Int8Sums {
 
   HWY_INLINE VF32 Load(int64_t r, int v, VF32 bias) const {
     const RowScale& row = rows_[r * lds_];
-    const auto zeros = hn::Mul(hn::Set(kI32, row.zero), columns_[v]);
+    const auto zeros = hn::Mul(hn::Set(kI32, row.zero - less_), columns_[v]);
     const auto centred = hn::Sub(hn::Load(kI32, sums_ + r * kPanel + v * kLanes), zeros);
     const VF32 scale = hn::Mul(hn::Set(kF32, row.scale), scales_[v]);
     return hn::MulAdd(hn::ConvertTo(kF32, centred), scale, bias);
@@ -59,6 +70,7 @@ class Int8Sums {
   const int32_t* sums_;
   const RowScale* rows_;
   int64_t lds_;
+  int32_t less_;
   VF32 scales_[2];
   hn::Vec<hn::RebindToSigned<F32>> columns_[2];
 };
@@ -69,8 +81,8 @@ class Int8Sums {
 HWY_INLINE VF32 ShortGelu(VF32 x) {
   constexpr float c[] = {-0.4987416267f, 0.3824134767f,  0.0567914024f,  -0.1508709043f,
                          0.06190397590f, -0.0107748862f, 0.000708645268f};
-  const VF32 t = hn::Min(hn::Set(kF32, 3.85f), hn::Abs(x));  // in this order NaN stays
-  return hn::MulAdd(Polynomial(kF32, t, c), t, hn::Max(hn::Zero(kF32), x));
+  const VF32 t = AtMost(hn::Set(kF32, 3.85f), hn::Abs(x));
+  return hn::MulAdd(Polynomial(kF32, t, c), t, AtLeast(hn::Zero(kF32), x));
 }
 
 template <Activation activation, bool bytes>
@@ -82,7 +94,7 @@ HWY_INLINE VF32 ActivateSum(VF32 x) {
   }
 }
 
-/// Of a panel's two vectors of columns; `count` of them are there.
+/// Finishes a panel's two vectors of columns, `count` of which are there.
 template <typename T>
 HWY_INLINE void LoadColumns(const T* p, int64_t count, VF32 (&x)[2]) {
   const int64_t lanes = kLanes;

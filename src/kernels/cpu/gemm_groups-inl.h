@@ -1,17 +1,16 @@
 #pragma once
 
-#if defined(__x86_64__)
 #include <immintrin.h>
 
 #include "kernels/cpu/gemm_kernel.h"
 
-/// The micro-kernel of AVX-512 for dot products of 32 bits: pairs of bf16, four bytes. As
-/// gemm_f32.cpp's, with a group of k in the place of one: a register holds the groups of 16
-/// columns, and a row's group is broadcast to it.
+/// The micro-kernel of AVX-512 for dot products of 32 bits: pairs of bf16, four bytes. It is
+/// gemm_f32.cpp's with a group of k in the place of one: a register holds the groups of 16 columns,
+/// and a row's group is broadcast to it.
 ///
-/// Dot: its Sum is a register of sums; load(from), store(to, sum), zero(), and
-/// dot(sum, rows, columns) = sum + rows * columns. Dot is local to the source that includes this,
-/// and so are then these functions: they are compiled for its instruction set.
+/// Dot: its Sum is a register of sums; load(from), store(to, sum), zero(), and dot(sum, rows,
+/// columns) = sum + rows * columns. Dot is local to the source that includes this, and so are then
+/// these functions: they are compiled for its instruction set.
 namespace hone::kernels::groups {
 
 constexpr int kTileRows = 14;
@@ -19,7 +18,7 @@ constexpr int64_t kPanel = 32;
 constexpr int64_t kLanes = 16;
 constexpr int64_t kGroup = 4;  // bytes
 
-/// `stride` in bytes: rows need not be aligned to groups.
+/// Multiplies; `stride` is in bytes, because rows need not be aligned to groups.
 template <class Dot, int rows>
 void multiply_rows(const char* a, int64_t stride, const char* b, int64_t steps, bool add, char* out,
                    GemmFetch fetch) {
@@ -71,4 +70,3 @@ void multiply(int64_t wanted, const void* a, int64_t lda, const void* b, int64_t
 }
 
 }  // namespace hone::kernels::groups
-#endif

@@ -1,7 +1,7 @@
-// The int8 micro-kernel without dot products of bytes: both sides are widened to 16 bits, whose
-// products are added in pairs to 32. AVX2's own product of bytes adds its pairs in 16 bits and
-// saturates; with 7 bits on one side it would be a third faster, but its sums would not be those
-// of VNNI and AMX, and a model measured on one machine would answer differently on another.
+// The int8 micro-kernel of x86 without dot products of bytes: both sides are widened to 16 bits,
+// whose products are added in pairs to 32. AVX2's own product of bytes adds its pairs in 16 bits
+// and saturates; with 7 bits on one side it would be a third faster, but its sums would not be
+// those of VNNI and AMX, and a model measured on one machine would answer differently on another.
 //
 // A group of four bytes b0 b1 b2 b3 of a column is split in its lane of 32 bits into (b0, b2) and
 // (b1, b3); A's copy has its groups in the same order.
@@ -28,8 +28,8 @@ constexpr I32 kI32;
 constexpr I16 kI16;
 constexpr int64_t kLanes = hn::MaxLanes(kI32);
 constexpr int64_t kPanel = 2 * kLanes;
-// As gemm_f32.cpp's.
-constexpr int kTileRows = kLanes == 16 ? 14 : kLanes == 8 ? 6 : 8;
+// The tile has the rows of gemm_f32.cpp's, for the same registers.
+constexpr int kTileRows = kLanes == 16 ? 14 : 6;
 
 HWY_INLINE V32 AddProducts(V16 a, V16 b, V32 sum) {
   V32 rest = hn::Zero(kI32);
@@ -40,7 +40,7 @@ HWY_INLINE V32 AddProducts(V16 a, V16 b, V32 sum) {
 HWY_INLINE V16 EvenBytes(V16 bytes) { return hn::ShiftRight<8>(hn::ShiftLeft<8>(bytes)); }
 HWY_INLINE V16 OddBytes(V16 bytes) { return hn::ShiftRight<8>(bytes); }
 
-/// A pair of a row, broadcast; `half` 0 for the even bytes of a group, 1 for the odd ones.
+/// Broadcasts a pair of a row; `half` is 0 for the even bytes of a group, 1 for the odd ones.
 HWY_INLINE V16 Pair(const int16_t* group, int half) {
   int32_t pair;
   std::memcpy(&pair, group + 2 * half, sizeof pair);
@@ -95,7 +95,7 @@ void Multiply(int64_t wanted, const void* a, int64_t lda, const void* b, int64_t
   }
 }
 
-/// Whole groups: the last one is filled up with zeros.
+/// Copies whole groups: the last one is filled up with zeros.
 void CopyRow(const void* from, int64_t k, void* to) {
   const hn::RebindToUnsigned<I32> du;
   const auto low_bytes = hn::Set(du, 0x00ff00ffu);
@@ -138,13 +138,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace hone::kernels {
 
-#if HWY_ARCH_X86
 const GemmKernel* gemm_int8_kernel(Isa isa) {
   return isa >= Isa::avx512 ? &N_AVX3::kInt8Kernel : &N_AVX2::kInt8Kernel;
 }
-#else
-const GemmKernel* gemm_int8_kernel(Isa) { return &HWY_STATIC_DISPATCH(kInt8Kernel); }
-#endif
 
 }  // namespace hone::kernels
 #endif

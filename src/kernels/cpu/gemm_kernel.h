@@ -2,7 +2,8 @@
 
 #include "kernels/cpu/gemm.h"
 
-/// What gemm.cpp drives: a micro-kernel for one instruction set and dtype. Internal.
+/// A GemmKernel is a micro-kernel for one instruction set and dtype, which gemm.cpp drives.
+/// Internal.
 namespace hone::kernels {
 
 constexpr size_t kCacheLine = 64;
@@ -22,15 +23,16 @@ struct GemmKernel {
   /// k_unit, so that a slice of the block stays in a cache while the panels pass.
   int64_t whole;
   int64_t slice;
-  /// Whether weights are better fetched by hand than by the processor: those that come next while
-  /// several tiles are multiplied by a panel; those ahead of the one tile that streams them.
+  /// Say whether weights are better fetched by hand than by the processor: those that come next
+  /// while several tiles are multiplied by a panel; those ahead of the one tile that streams them.
   bool fetches_next;
   bool fetches_ahead;
-  /// Of what is fetched ahead of one tile, bytes that wait for each row's finish: memory then works
+  /// Bytes of what is fetched ahead of one tile that wait for each row's finish: memory then works
   /// on while the sums become C. A multiple of a cache line.
   int64_t finish_fetch = 0;
-  int64_t k_step;  ///< k of one step of multiply
-  size_t a_size;   ///< bytes of an element of A as multiply reads it
+  int64_t k_step;         ///< k of one step of multiply
+  size_t a_size;          ///< bytes of an element of A as multiply reads it
+  bool copies_a = false;  ///< whether copy_row changes what it copies: all of A is copied then
   /// Copies k elements of a row of A as they come to A as multiply reads it: for rows that cannot
   /// be read where they are.
   void (*copy_row)(const void* from, int64_t k, void* to);
@@ -44,27 +46,35 @@ struct GemmKernel {
   void (*end)();
 };
 
-/// fp32, and bf16 widened to fp32.
+/// Gives the kernel of fp32, and of bf16 widened to fp32.
 const GemmKernel* gemm_f32_kernel(Isa isa, DType dtype);
-/// By AVX512-BF16's dot products.
+/// Gives the kernel by AVX512-BF16's dot products.
 const GemmKernel* gemm_bf16_kernel();
 const GemmKernel* gemm_amx_kernel();
-/// i8 as integers of 16 bits, by AVX512-VNNI, by AMX. All give the same sums.
+/// Give the kernels of i8: as integers of 16 bits, by AVX512-VNNI, by AMX. All give the same sums.
 const GemmKernel* gemm_int8_kernel(Isa isa);
 const GemmKernel* gemm_vnni_kernel();
 const GemmKernel* gemm_amx_int8_kernel();
-/// The one of these that gemm() takes.
+/// Give the kernels of 64-bit ARM: of bytes as integers of 16 bits, by dot products and by I8MM,
+/// and of bf16.
+const GemmKernel* gemm_neon_int8_kernel();
+const GemmKernel* gemm_neon_dotprod_kernel();
+const GemmKernel* gemm_neon_i8mm_kernel();
+const GemmKernel* gemm_neon_bf16_kernel();
+/// Copies bytes of A less 128, as the first two of these read them.
+void copy_row_less_128(const void* from, int64_t k, void* to);
+/// Gives the kernel that gemm() takes.
 const GemmKernel& gemm_kernel(Isa isa, DType dtype);
 
 /// A tile of sums on its way to C.
 struct GemmTile {
-  int64_t row, column;    ///< of C
+  int64_t row, column;    ///< place in C
   int64_t rows, columns;  ///< columns may be fewer than the panel has
   const void* sums;       ///< rows of panel_rows(isa), as GemmKernel's multiply gives them
   GemmFetch fetch;        ///< meanwhile, a stride with each row
 };
 
-/// Scales of i8, bias, activation, residual, conversion.
+/// Finishes a tile: scales of i8, bias, activation, residual, conversion.
 using GemmFinish = void (*)(const GemmArgs& args, const GemmTile& tile);
 GemmFinish gemm_finish(Isa isa, DType weight);
 
@@ -77,19 +87,19 @@ constexpr int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
 /// k of a bf16 panel is rounded up to this: a tile of AMX is 32 deep.
 constexpr int64_t kBf16Depth = 32;
-/// And of an i8 panel to this, for the same reason.
+/// k of an i8 panel is rounded up to this: a tile of AMX is 64 bytes deep.
 constexpr int64_t kInt8Depth = 64;
 inline int64_t packed_depth(DType dtype, int64_t k) {
   if (dtype == DType::i8) return round_up(k, kInt8Depth);
   return dtype == DType::bf16 ? round_up(k, kBf16Depth) : k;
 }
-/// From one panel to the next.
+/// Gives the bytes from one panel to the next.
 inline size_t panel_bytes(Isa isa, DType dtype, int64_t k) {
   const size_t scales = dtype == DType::i8 ? sizeof(float) + sizeof(int32_t) : 0;
   return static_cast<size_t>(panel_rows(isa)) *
          (static_cast<size_t>(packed_depth(dtype, k)) * dtype_size(dtype) + scales);
 }
-/// What stands behind the bytes of an i8 panel.
+/// Holds what stands behind the bytes of an i8 panel: scales and sums of its columns.
 struct Int8Columns {
   const float* scales;
   const int32_t* sums;

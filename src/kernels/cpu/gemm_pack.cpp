@@ -53,7 +53,7 @@ void pack(Isa isa, DType dtype, const float* rows, int64_t first, int64_t count,
 }  // namespace
 
 int64_t panel_rows(Isa isa) {
-  if (isa == Isa::gpu) return 1;
+  if (isa == Isa::none) return 1;
   return isa >= Isa::avx512 ? 32 : isa == Isa::avx2 ? 16 : 8;
 }
 

@@ -4,8 +4,6 @@
 #include "kernels/cpu/gemm_groups-inl.h"
 #include "kernels/cpu/gemm_kernel.h"
 
-#if defined(__x86_64__)
-
 namespace hone::kernels {
 namespace {
 
@@ -44,8 +42,3 @@ constexpr GemmKernel kKernel = {
 const GemmKernel* gemm_vnni_kernel() { return &kKernel; }
 
 }  // namespace hone::kernels
-#else
-namespace hone::kernels {
-const GemmKernel* gemm_vnni_kernel() { return nullptr; }
-}  // namespace hone::kernels
-#endif

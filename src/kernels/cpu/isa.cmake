@@ -8,7 +8,23 @@ function(hone_isa_sources flags)
   endforeach()
 endfunction()
 
+# Sources of the other architecture are left out.
+function(hone_leave_out pattern)
+  get_target_property(sources hone_kernels_cpu SOURCES)
+  list(FILTER sources EXCLUDE REGEX "/(${pattern})\\.cpp$")
+  set_property(TARGET hone_kernels_cpu PROPERTY SOURCES ${sources})
+endfunction()
+
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  hone_leave_out("[a-z0-9_]*_neon[a-z0-9_]*")
   hone_isa_sources("-mavx512f;-mavx512bf16" gemm_bf16.cpp)
   hone_isa_sources("-mavx512f;-mavx512vnni" gemm_vnni.cpp)
+else()
+  hone_leave_out("[a-z0-9_]*_x86|gemm_(amx|bf16|int8|vnni)")
+  # GCC's scheduling before it hands out registers brings loads so early that sums are spilt.
+  set(as_written -fno-schedule-insns)
+  hone_isa_sources(${as_written} gemm_neon_int8.cpp)
+  hone_isa_sources("-march=armv8.2-a+dotprod" gemm_neon_dotprod.cpp)
+  hone_isa_sources("-march=armv8.2-a+i8mm;${as_written}" gemm_neon_i8mm.cpp)
+  hone_isa_sources("-march=armv8.2-a+bf16;${as_written}" gemm_neon_bf16.cpp)
 endif()

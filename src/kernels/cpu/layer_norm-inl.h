@@ -14,8 +14,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace hone::kernels::HWY_NAMESPACE {
 
-/// a + b + c, in that order; b and c may be null. Added up anew in each pass over the row: the
-/// operands are in L1 by then, and no scratch is needed.
+/// A row is a + b + c, in that order; b and c may be null. It is added up anew in each pass over
+/// the row: the operands are in L1 by then, and no scratch is needed.
 template <typename A, typename B = A, typename C = A>
 struct RowSum {
   const A* a;

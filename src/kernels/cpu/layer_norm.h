@@ -18,7 +18,7 @@ struct NormWeightsOf {
 };
 using NormWeights = NormWeightsOf<float>;
 
-/// What the backward pass needs of each row, fp32 [rows]; null where it is not wanted.
+/// Holds what the backward pass needs of each row, fp32 [rows]; null where it is not wanted.
 struct NormStatistics {
   float* mean = nullptr;
   float* rstd = nullptr;
@@ -32,8 +32,8 @@ template <typename In, typename Residual, typename Out>
 void layer_norm(const In* x, const Residual* residual, const NormWeights& norm, int64_t rows,
                 int64_t width, Out* y, NormStatistics statistics, ThreadPool& pool);
 
-/// The same, and y once more as bytes, quantised from its stored form. x is fp32; residual and y
-/// have one type, float or bf16.
+/// Computes layer_norm(), and y once more as bytes, quantised from its stored form. x is fp32;
+/// residual and y have one type, float or bf16.
 template <typename T>
 void layer_norm_quantized(const float* x, const T* residual, const NormWeights& norm, int64_t rows,
                           T* y, const QuantizedRows& q, ThreadPool& pool);

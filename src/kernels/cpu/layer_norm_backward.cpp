@@ -33,13 +33,14 @@ HWY_INLINE void StoreSome(VF32 value, T* p, size_t count) {
   }
 }
 
-/// What two passes over one row share.
+/// Holds what two passes over one row share.
 struct NormSlopes {
-  VF32 mean;     ///< of dy * weight
-  VF32 product;  ///< of dy * weight * xhat
+  VF32 mean;     ///< mean of dy * weight
+  VF32 product;  ///< mean of dy * weight * xhat
 };
 
-/// Also adds dy * xhat to dweight and dy to dbias, where those are not null.
+/// Computes a row's slopes, and adds dy * xhat to dweight and dy to dbias, where those are not
+/// null.
 template <typename Grad, typename T>
 HWY_INLINE NormSlopes SumRow(const Grad* dy, const T* xhat, const float* weight, int64_t width,
                              float* dweight, float* dbias) {
@@ -74,7 +75,8 @@ struct NormRowBackward {
   }
 };
 
-/// One vector of the gradients of s and of x, `count` elements of which are left in the row.
+/// Computes one vector of the gradients of s and of x, `count` elements of which are left in the
+/// row.
 template <typename Grad, typename T>
 HWY_INLINE void DropVectorBackward(const NormRowBackward<T>& row, hn::Mask<F32> keep, VF32 scale,
                                    const Grad* dy, int64_t i, int64_t count, T* ds, T* dx) {

@@ -12,8 +12,8 @@ namespace hone::kernels {
 
 template <typename T>
 struct NormGradients {
-  T* sum;                     ///< = of s, dense [rows, width]: also that of the residual
-  T* x = nullptr;             ///< = of x: that of s, with dropout; null: not wanted
+  T* sum;          ///< = the gradient of s, dense [rows, width], which is also the residual's
+  T* x = nullptr;  ///< = the gradient of x: that of s, with dropout; null: not wanted
   Wide<T>* weight = nullptr;  ///< += [width]; null: frozen
   Wide<T>* bias = nullptr;    ///< += [width]; null: frozen
 };
@@ -30,8 +30,8 @@ void layer_norm_backward(const Grad* dy, const T* xhat, const Wide<T>* rstd, con
                          int64_t rows, int64_t width, const Dropout& dropout,
                          NormGradients<T> gradients, void* workspace, ThreadPool& pool);
 
-/// out [width] += the sum over the rows of x [rows, width] (row stride `stride`): the gradient of
-/// a bias. Same scratch, same order.
+/// Adds to out [width] (+=) the sum over the rows of x [rows, width] (row stride `stride`): the
+/// gradient of a bias. It takes layer_norm_backward()'s scratch and sums in the same order.
 template <typename T>
 void add_column_sums(const T* x, int64_t stride, int64_t rows, int64_t width, Wide<T>* out,
                      void* workspace, ThreadPool& pool);

@@ -12,7 +12,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace hone::kernels::HWY_NAMESPACE {
 
-/// Row `index`'s xhat and rstd, and y where that is not null (all of them from row 0 on).
+/// Writes row `index`'s xhat and rstd, and y where that is not null (all arrays begin at row 0).
 template <class Row, typename T, typename Out>
 HWY_INLINE void NormalizeTrainRow(const Row& row, int64_t index, int64_t width,
                                   const NormWeights& norm, const Normalized<T>& normalized,
@@ -45,7 +45,7 @@ HWY_INLINE void NormalizeTrainRow(const Row& row, int64_t index, int64_t width,
   }
 }
 
-/// One vector of dropout(x) + residual; `count` is what is left of the row.
+/// Computes one vector of dropout(x) + residual; `count` is what is left of the row.
 template <typename In, typename Residual>
 HWY_INLINE void DropVector(hn::Mask<F32> keep, VF32 scale, const In* x, const Residual* residual,
                            int64_t count, float* sum) {
@@ -133,7 +133,7 @@ namespace {
 
 int64_t padded(int64_t width) { return (width + 15) / 16 * 16; }
 
-/// One row in double; `sum` is its s.
+/// Normalises one row in double; `sum` is its s.
 void normalize_f64(const std::vector<double>& sum, int64_t row, const NormWeightsOf<double>& norm,
                    Normalized<double> normalized, double* y) {
   const auto width = static_cast<int64_t>(sum.size());

@@ -11,7 +11,7 @@
 
 namespace hone::kernels {
 
-/// What the backward pass needs: (s - mean) * rstd, dense [rows, width], and rstd [rows].
+/// Holds what the backward pass needs: (s - mean) * rstd, dense [rows, width], and rstd [rows].
 template <typename T>
 struct Normalized {
   T* xhat;
@@ -32,13 +32,13 @@ void layer_norm_train(const In* x, const T* residual, const Dropout& dropout,
                       const NormWeightsOf<Wide<T>>& norm, int64_t rows, int64_t width,
                       Normalized<T> normalized, Out* y, void* workspace, ThreadPool& pool);
 
-/// y = xhat * weight + bias once more, for a backward pass that did not keep y: the bits of
-/// layer_norm_train() and of embed_and_normalize_train(). y may be xhat.
+/// Computes y = xhat * weight + bias once more, for a backward pass that did not keep y, with the
+/// bits of layer_norm_train() and of embed_and_normalize_train(). y may be xhat.
 template <typename T, typename Out>
 void norm_affine(const T* xhat, const NormWeightsOf<Wide<T>>& norm, int64_t rows, int64_t width,
                  Out* y, ThreadPool& pool);
 
-/// As layer_norm_train(), with s the sum of embeddings as in embed_and_normalize(). BERT drops
+/// Computes layer_norm_train() with s the sum of embeddings as in embed_and_normalize(). BERT drops
 /// behind the norm: apply_dropout() on y. (Table, T): float or bf16 each, or (double, double).
 template <typename Table, typename T>
 void embed_and_normalize_train(const EmbeddingTables<Table>& tables, const EmbeddingIds& ids,

@@ -21,7 +21,7 @@ class LossSum {
     if (outputs_.losses) outputs_.losses[sample] = static_cast<T>(loss);
     sum_ += loss;
   }
-  /// `slope` of the sample's loss, at element i of all logits.
+  /// Takes the `slope` of the sample's loss at element i of all logits.
   void gradient(int64_t i, double slope) {
     if (outputs_.dlogits) {
       outputs_.dlogits[i] = static_cast<T>(slope * (scale_.scale / scale_.count));
@@ -105,7 +105,7 @@ void binary_cross_entropy(const T* logits, const T* targets, int64_t n, int64_t 
     for (int64_t c = 0; c < classes; ++c) {
       const double x = logits[i * classes + c], t = targets[i * classes + c];
       const double weight = 1.0 + (weight_of(positive_weights, c) - 1.0) * t;
-      // log(1 + e^-x) and its negative slope, without overflow on either side
+      // softplus is log(1 + e^-x) and slope its negative slope; neither overflows on either side.
       const double small = std::exp(-std::abs(x));
       const double softplus = std::log1p(small) + std::max(-x, 0.0);
       const double slope = (x < 0 ? 1.0 : small) / (1.0 + small);

@@ -23,7 +23,7 @@ HWY_INLINE V Polynomial(D d, V x, const float (&c)[N]) {
   return sum;
 }
 
-/// e^x = p * 2^n: p in [0.70, 1.42], and n + `bias` in the low bits of `power`.
+/// Splits e^x = p * 2^n: p is in [0.70, 1.42], and n + `bias` in the low bits of `power`.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V ExpParts(D d, V x, float bias, V& power) {
   // Adding 1.5 * 2^23 rounds to an integer that is left in the low bits.
@@ -54,7 +54,8 @@ HWY_INLINE V Exp(D d, V x) {
   const hn::RebindToSigned<D> di;
   V power;
   const V p = ExpParts(d, x, 0.0f, power);
-  // Added to the exponent, not multiplied: 2^128 is no float, though p * 2^128 may be one.
+  // The power is added to the exponent, not multiplied: 2^128 is no float, though p * 2^128 may be
+  // one.
   const auto bits = hn::Add(hn::BitCast(di, p), hn::ShiftLeft<23>(hn::BitCast(di, power)));
   const V in_range = hn::BitCast(d, bits);
   const V tiny_is_zero = hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -87.336544f)), in_range);

@@ -6,8 +6,8 @@
 
 namespace hone::kernels {
 
-/// GFLOP/s of multiply-adds on registers alone, on all threads of the pool: what a product of this
-/// instruction set and dtype could reach here and now. Takes some tens of milliseconds.
+/// Measures GFLOP/s of multiply-adds on registers alone, on all threads of the pool: what a product
+/// of this instruction set and dtype could reach here and now. It takes some tens of milliseconds.
 double measured_peak(Isa isa, DType dtype, ThreadPool& pool);
 
 }  // namespace hone::kernels

@@ -12,8 +12,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace hone::kernels::HWY_NAMESPACE {
 
-/// Of a range that holds 0. A range too small to divide by counts as none; one that is not finite
-/// gives a scale that makes the products not finite.
+/// The steps of a range that holds 0. A range too small to divide by counts as none; one that is
+/// not finite gives a scale that makes the products not finite.
 struct ByteSteps {
   RowScale row;
   float inverse;
@@ -21,7 +21,7 @@ struct ByteSteps {
   ByteSteps(float low, float high) {
     constexpr float kLeast = 1e-30f;
     const float range = high - low;
-    const bool any = !(range < kLeast);  // also where it is NaN
+    const bool any = !(range < kLeast);  // true where it is NaN, too
     row.scale = any ? range / 255.0f : 0.0f;
     inverse = any ? 255.0f / range : 0.0f;
     const float zero = -low * inverse + 0.5f;
@@ -94,7 +94,8 @@ HWY_INLINE void ForVectors(const bf16* x, int64_t width, const Body& body) {
   }
 }
 
-/// By integers: a positive bf16 grows with its bits, a negative one falls with them as unsigned.
+/// Finds the range by integers: a positive bf16 grows with its bits, a negative one falls with them
+/// as unsigned.
 HWY_INLINE ByteSteps StepsOf(const bf16* x, int64_t width) {
   const hn::RebindToSigned<Whole16> di;
   auto high = hn::Zero(di);

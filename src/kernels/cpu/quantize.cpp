@@ -20,7 +20,7 @@ void QuantizeRows(const T* x, int64_t begin, int64_t end, const QuantizedRows& q
   }
 }
 
-/// Rounded up to 16 bits of precision.
+/// Rounds up to 16 bits of precision.
 float ShortScale(float scale) {
   const auto bits = std::bit_cast<uint32_t>(scale);
   return std::bit_cast<float>((bits + 0xffu) & ~0xffu);

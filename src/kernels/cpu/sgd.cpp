@@ -11,7 +11,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace hone::kernels::HWY_NAMESPACE {
 
-/// `count` <= kLanes elements from i on.
+/// Updates `count` <= kLanes elements from i on.
 template <bool whole>
 HWY_INLINE void SgdVector(float lr, float momentum, float decay, const GradientUse& use,
                           const SgdArrays& arrays, int64_t i, size_t count) {

@@ -17,8 +17,8 @@ struct SgdArrays {
   float* momentum;  ///< zeros before the first step; null where options.momentum is 0
 };
 
-/// One pass, as PyTorch's SGD (no dampening, no Nesterov): g += wd p; m = momentum m + g;
-/// p -= lr m.
+/// Updates in one pass, as PyTorch's SGD (no dampening, no Nesterov): g += wd p; m = momentum m +
+/// g; p -= lr m.
 void sgd(const Sgd& options, ParameterRanges ranges, GradientUse use, const SgdArrays& arrays,
          ThreadPool& pool);
 

@@ -1,5 +1,6 @@
-#include "kernels/cuda/activation.cuh"
+#include "kernels/cuda/activation.h"
 
+#include "kernels/cuda/activation.cuh"
 #include "kernels/cuda/row_sums.cuh"
 #include "kernels/cuda/streaming.cuh"
 
@@ -46,21 +47,21 @@ __global__ void activation_backward_kernel(const T* dy, const T* z, T* dz, T* y,
 template <Activation kActivation, typename T>
 Status launch_backward(const ActivationBackward& args, float* partials, Stream stream) {
   // Without sums to write, any number of runs will do.
-  const int64_t runs = partials ? column_sum_runs(args.rows)
-                                : ceil_div(args.rows, 4 * kColumnSumWarps);
+  const int64_t runs =
+      partials ? column_sum_runs(args.rows) : ceil_div(args.rows, 4 * kColumnSumWarps);
   const dim3 grid(static_cast<unsigned>(ceil_div(args.width, kColumnSumColumns)),
                   static_cast<unsigned>(runs < 65535 ? runs : 65535));
   const bool aligned = args.width % kChunk == 0 && aligned16(args.dy) && aligned16(args.z) &&
                        aligned16(args.dz) && aligned16(args.y);
-  const auto kernel =
-      aligned ? (partials ? activation_backward_kernel<kActivation, true, true, T>
-                          : activation_backward_kernel<kActivation, true, false, T>)
-              : (partials ? activation_backward_kernel<kActivation, false, true, T>
-                          : activation_backward_kernel<kActivation, false, false, T>);
+  const auto kernel = aligned
+                          ? (partials ? activation_backward_kernel<kActivation, true, true, T>
+                                      : activation_backward_kernel<kActivation, true, false, T>)
+                          : (partials ? activation_backward_kernel<kActivation, false, true, T>
+                                      : activation_backward_kernel<kActivation, false, false, T>);
   kernel<<<grid, dim3(32, kColumnSumWarps), 0, stream_of(stream)>>>(
       static_cast<const T*>(args.dy), static_cast<const T*>(args.z), static_cast<T*>(args.dz),
-      static_cast<T*>(args.y), args.rows, ceil_div(args.rows, grid.y),
-      static_cast<int>(args.width), partials);
+      static_cast<T*>(args.y), args.rows, ceil_div(args.rows, grid.y), static_cast<int>(args.width),
+      partials);
   return launched();
 }
 
@@ -87,7 +88,10 @@ Status activation_backward(const ActivationBackward& args, void* workspace, Stre
   if (args.rows == 0 || args.width == 0) return nullptr;
   auto* partials = args.dbias ? static_cast<float*>(workspace) : nullptr;
   if (partials) {
-    *sums = {partials, column_sum_runs(args.rows), 1, static_cast<int32_t>(args.width),
+    *sums = {partials,
+             column_sum_runs(args.rows),
+             1,
+             static_cast<int32_t>(args.width),
              {args.dbias, nullptr, nullptr}};
   }
   return by_dtype(args.dtype, [&](auto* type) {

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "kernels/cuda/activation.h"
 #include "kernels/cuda/common.cuh"
-#include "kernels/cuda/elementwise.h"
 
 namespace hone::kernels::cuda {
 
@@ -39,8 +39,8 @@ __device__ __forceinline__ ActivationValue narrow_gelu(float x) {
   return {fmaf(-size, tail, fmaxf(x, 0.0f)), fmaf(0.39894228f * x, bell, cdf)};
 }
 
-/// kernels/cpu/activation_f64.h in fp32, for values stored as T. The unused half of a result is not
-/// computed.
+/// Computes kernels/cpu/activation_f64.h in fp32, for values stored as T. The unused half of a
+/// result is not computed.
 template <Activation kActivation, typename T>
 __device__ __forceinline__ ActivationValue activation_of(float x) {
   if constexpr (kActivation == Activation::gelu && sizeof(T) == 2) {

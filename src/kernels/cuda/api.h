@@ -2,23 +2,34 @@
 
 #include <vector>
 
+#include "kernels/cuda/activation.h"
+#include "kernels/cuda/add.h"
 #include "kernels/cuda/attention.h"
-#include "kernels/cuda/elementwise.h"
-#include "kernels/cuda/embedding_backward.h"
+#include "kernels/cuda/batch_norm.h"
+#include "kernels/cuda/convert.h"
+#include "kernels/cuda/dropout.h"
+#include "kernels/cuda/embedding.h"
 #include "kernels/cuda/fp8.h"
+#include "kernels/cuda/gather.h"
 #include "kernels/cuda/head.h"
+#include "kernels/cuda/l2_normalize.h"
 #include "kernels/cuda/layer_norm.h"
 #include "kernels/cuda/linear_gelu.h"
 #include "kernels/cuda/linear_small.h"
+#include "kernels/cuda/loss.h"
+#include "kernels/cuda/lstm.h"
 #include "kernels/cuda/optimizer.h"
+#include "kernels/cuda/pooling.h"
 #include "kernels/cuda/product.h"
-#include "kernels/cuda/rows.h"
+#include "kernels/cuda/row_sums.h"
+#include "kernels/cuda/scale.h"
 
 namespace hone::kernels::cuda {
 
-constexpr uint32_t kKernelApiVersion = 7;
+constexpr uint32_t kKernelApiVersion = 9;
 
-/// The plugin's kernels: all that the rest of hone sees of them. A change raises the version.
+/// The table of the plugin's kernels is all that the rest of hone sees of them. A change raises the
+/// version.
 struct KernelApi {
   uint32_t version;
 
@@ -53,6 +64,7 @@ struct KernelApi {
 
   decltype(&cuda::head) head;
   decltype(&cuda::head_backward) head_backward;
+  decltype(&cuda::binary_logits) binary_logits;
   decltype(&cuda::loss) loss;
   decltype(&cuda::optimizer_workspace) optimizer_workspace;
   decltype(&cuda::adamw) adamw;
@@ -60,6 +72,10 @@ struct KernelApi {
 
   decltype(&cuda::add) add;
   decltype(&cuda::scale) scale;
+  decltype(&cuda::batch_norm) batch_norm;
+  decltype(&cuda::batch_norm_backward) batch_norm_backward;
+  decltype(&cuda::lstm) lstm;
+  decltype(&cuda::lstm_backward) lstm_backward;
   decltype(&cuda::pool_sequences) pool_sequences;
   decltype(&cuda::l2_normalize) l2_normalize;
   decltype(&cuda::linear_gelu_fits) linear_gelu_fits;
@@ -74,19 +90,21 @@ struct KernelApi {
   decltype(&cuda::fp8_products) fp8_products;
 };
 
-/// The table of the open plugin; an error of kind unsupported that says why where there is none.
+/// Returns the table of the open plugin. Where there is none, it fails with kind unsupported and
+/// says why.
 const KernelApi& kernel_api();
 
-/// The pieces of a flat array for adamw() and sgd(), from ranges that are trained alike.
+/// A range of a flat array of parameters that are trained alike.
 struct OptimizerRange {
   int64_t begin;
   int64_t end;
   bool decay;
   float lr_scale = 1.0f;
   bool zero = true;
-  int64_t row_width = 0;       ///< with `touched`: a multiple of 4
+  int64_t row_width = 0;       ///< a multiple of 4; read where `touched` is given
   uint8_t* touched = nullptr;  ///< in device memory, a byte a row of the range; see OptimizerPiece
 };
+/// Cuts ranges into the pieces that adamw() and sgd() take.
 std::vector<OptimizerPiece> optimizer_pieces(const std::vector<OptimizerRange>& ranges);
 
 }  // namespace hone::kernels::cuda

@@ -10,7 +10,7 @@ namespace hone::kernels::cuda {
 struct Arrival {
   uint64_t barrier;
 
-  /// By one thread, before any other of the cluster uses it.
+  /// Opens the barrier; one thread calls it, before any other of the cluster uses the barrier.
   __device__ __forceinline__ void open(int bytes) {
 #if __CUDA_ARCH__ >= 900
     const uint32_t at = shared_address(&barrier);
@@ -34,7 +34,7 @@ struct Arrival {
     }
 #endif
   }
-  /// A row of memory, whole pieces of 16 bytes.
+  /// Copies a row of memory, whole pieces of 16 bytes.
   __device__ __forceinline__ void copy(void* to, const void* from, int bytes) {
 #if __CUDA_ARCH__ >= 900
     asm volatile(
@@ -44,7 +44,7 @@ struct Arrival {
         : "memory");
 #endif
   }
-  /// The same to the same place in each of the cluster's `blocks` blocks.
+  /// Copies a row of memory to one place in each of the cluster's `blocks` blocks.
   __device__ __forceinline__ void copy_to_all(void* to, const void* from, int bytes, int blocks) {
 #if __CUDA_ARCH__ >= 900
     const auto mask = static_cast<uint16_t>((1 << blocks) - 1);
@@ -55,7 +55,7 @@ struct Arrival {
         : "memory");
 #endif
   }
-  /// A value to the place `to` in block `rank` of the cluster.
+  /// Sends a value to the place `to` in block `rank` of the cluster.
   __device__ __forceinline__ void send(const float4* to, int rank, const float4& value) {
 #if __CUDA_ARCH__ >= 900
     uint32_t there, counter;
@@ -72,7 +72,7 @@ struct Arrival {
   }
 };
 
-/// All threads of the cluster have come as far.
+/// Waits until all threads of the cluster have come as far.
 __device__ __forceinline__ void meet_cluster() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");

@@ -1,4 +1,4 @@
-// Which attention kernel runs.
+// This file chooses which attention kernel runs.
 
 #include <algorithm>
 
@@ -14,7 +14,7 @@ Status check(const AttentionShape& shape) {
   return nullptr;
 }
 
-/// Whether the device runs wgmma: capability 9.0, neither older nor newer ones.
+/// Says whether the device runs wgmma: capability 9.0, neither older nor newer ones.
 bool warpgroups() {
   static const bool found = [] {
     int device = 0, major = 0, minor = 0;
@@ -26,8 +26,8 @@ bool warpgroups() {
   return found;
 }
 
-/// Whether the kernel for few queries takes this and is the better choice: up to two warps for each
-/// of a multiprocessor's four schedulers.
+/// Says whether the kernel for few queries takes this and is the better choice: up to two warps for
+/// each of a multiprocessor's four schedulers.
 bool few_queries(const AttentionShape& shape, const AttentionForward& arrays) {
   const int64_t warps = shape.sequences * shape.heads * ceil_div(shape.longest_q, 16);
   return shape.longest_k <= kFewKeys && warps <= 132 * 8 && arrays.dropout.p == 0.0f &&
@@ -46,7 +46,7 @@ Status attention(const AttentionShape& shape, const AttentionForward& arrays,
     return attention_plain(shape, arrays, stream);
   }
   if (!fits) return "heads that the tensor-core attention does not take";
-  // Below, the two take the same time, or mma.sync a little less.
+  // Both take the same time below this length, or mma.sync a little less.
   const bool long_enough = shape.longest_k > 64;
   if (kernel == AttentionKernel::warpgroup ||
       (kernel == AttentionKernel::automatic && long_enough && warpgroups())) {
@@ -74,10 +74,14 @@ Status attention_backward(const AttentionShape& shape, const AttentionBackward& 
   if (const Status status = check(shape)) return status;
   if (shape.q_rows == 0 && shape.k_rows == 0) return nullptr;
   const auto rows = [](const HeadGradients& g) { return HeadRows{g.data, g.stride}; };
-  const bool fits =
-      !arrays.relative.distances &&
-      flash_heads(shape, {arrays.q, arrays.k, arrays.v, {arrays.out, 0}, {arrays.dout, 0},
-                          rows(arrays.dq), rows(arrays.dk), rows(arrays.dv)});
+  const bool fits = !arrays.relative.distances && flash_heads(shape, {arrays.q,
+                                                                      arrays.k,
+                                                                      arrays.v,
+                                                                      {arrays.out, 0},
+                                                                      {arrays.dout, 0},
+                                                                      rows(arrays.dq),
+                                                                      rows(arrays.dk),
+                                                                      rows(arrays.dv)});
   if (kernel == AttentionKernel::plain || (kernel == AttentionKernel::automatic && !fits)) {
     return attention_backward_plain(shape, arrays, workspace, stream);
   }
@@ -86,7 +90,7 @@ Status attention_backward(const AttentionShape& shape, const AttentionBackward& 
   const bool whole = std::max(shape.longest_q, shape.longest_k) <= kWholeSequence;
   if (kernel == AttentionKernel::whole_sequence ||
       (kernel == AttentionKernel::automatic && whole)) {
-    // Both take the same for sentences of a few words.
+    // Both take the same time for sentences of a few words.
     const bool group = kernel == AttentionKernel::automatic && warpgroups() &&
                        shape.head_size <= 64 && shape.longest_k > 32;
     return group ? attention_backward_whole_warpgroup(shape, arrays, stream)

@@ -11,7 +11,7 @@ namespace hone::kernels::cuda {
 constexpr float kLog2E = 1.4426950408889634f;
 constexpr float kLn2 = 0.6931471805599453f;
 
-/// One sequence's rows; of the sequence behind the last, the rows that belong to none.
+/// One sequence's rows; the one behind the last sequence has the rows that belong to none.
 struct Span {
   int64_t q_first, k_first;
   int queries, keys;
@@ -36,8 +36,8 @@ __device__ __forceinline__ void zero_head_rows(T* rows, int64_t stride, int64_t 
   }
 }
 
-/// What dropout drops of probabilities, as draw_kept() takes it: bit i of round(65536 p), in every
-/// bit of a word. A kernel parameter, so that it costs no registers.
+/// The share of probabilities that dropout drops, as draw_kept() takes it: bit i of round(65536 p),
+/// in every bit of a word. It is a kernel parameter, so that it costs no registers.
 struct DropShare {
   uint32_t bit[16];
 };
@@ -48,8 +48,8 @@ inline DropShare drop_share(float p) {
   return result;
 }
 
-/// What is kept of 32 keys of a query and head: bit kept_bit(key) of kernels/cpu/attention.h's
-/// attention_kept(), before it puts the bits in order.
+/// Draws what is kept of 32 keys of a query and head: bit kept_bit(key) of
+/// kernels/cpu/attention_dropout.h's kept(), before that puts the bits in order.
 __device__ __forceinline__ uint32_t draw_kept(const DropShare& share, uint64_t key, uint64_t sample,
                                               uint32_t position, int head, int group) {
   const uint32_t first = static_cast<uint32_t>(head) << 16 | static_cast<uint32_t>(group) << 1;
@@ -68,12 +68,12 @@ __device__ __forceinline__ uint32_t draw_kept(const DropShare& share, uint64_t k
   return ~dropped;
 }
 
-/// A key's bit of those 32: in the order that suits the threads of a tensor-core product.
+/// Gives a key's bit among 32, in the order that suits the threads of a tensor-core product.
 __device__ __forceinline__ int kept_bit(int key) {
   return (key & 8) << 1 | (key & 1) << 3 | (key & 6) | (key >> 4 & 1);
 }
 
-/// Where forward writes them: [heads][kept_words][q_rows].
+/// Gives the words of kept bits of a row; forward writes them as [heads][kept_words][q_rows].
 __host__ __device__ inline int64_t kept_words(const AttentionShape& shape) {
   return (shape.longest_k + 31) / 32;
 }
@@ -84,30 +84,30 @@ __device__ __forceinline__ int64_t kept_at(const AttentionShape& shape, int64_t 
 
 Status attention_plain(const AttentionShape& shape, const AttentionForward& arrays, Stream stream);
 Status attention_flash(const AttentionShape& shape, const AttentionForward& arrays, Stream stream);
-/// Inference over sequences of at most kFewKeys keys, a warp for 16 queries.
+/// Serves inference over sequences of at most kFewKeys keys, a warp for 16 queries.
 constexpr int64_t kFewKeys = 64;
 Status attention_few(const AttentionShape& shape, const AttentionForward& arrays, Stream stream);
 Status attention_backward_plain(const AttentionShape& shape, const AttentionBackward& arrays,
                                 void* workspace, Stream stream);
-/// ddistances, behind the plain kernels, which left dout . out in `means` [q_rows, heads].
+/// Adds to ddistances behind the plain kernels, which left dout . out in `means` [q_rows, heads].
 Status distance_gradients(const AttentionShape& shape, const AttentionBackward& arrays,
                           const float* means, Stream stream);
 Status attention_backward_flash(const AttentionShape& shape, const AttentionBackward& arrays,
                                 void* workspace, Stream stream);
-/// Sequences of at most kWholeSequence queries and keys, one block each for a head.
+/// Takes sequences of at most kWholeSequence queries and keys, a block for each and a head.
 constexpr int64_t kWholeSequence = 128;
 Status attention_backward_whole(const AttentionShape& shape, const AttentionBackward& arrays,
                                 Stream stream);
-/// The same by wgmma, which compute capability 9.0 has and no other.
+/// The kernels named warpgroup use wgmma, which compute capability 9.0 has and no other.
 Status attention_warpgroup(const AttentionShape& shape, const AttentionForward& arrays,
                            Stream stream);
 Status attention_backward_warpgroup(const AttentionShape& shape, const AttentionBackward& arrays,
                                     void* workspace, Stream stream);
-/// Heads of at most 64.
+/// Takes heads of at most 64.
 Status attention_backward_whole_warpgroup(const AttentionShape& shape,
                                           const AttentionBackward& arrays, Stream stream);
 
-/// Whether the tensor-core kernels take these heads: size, dtype and alignment.
+/// Says whether the tensor-core kernels take these heads: size, dtype and alignment.
 inline bool flash_heads(const AttentionShape& shape, std::initializer_list<HeadRows> rows) {
   const int64_t d = shape.head_size;
   if (shape.dtype == DType::f32 || (d != 32 && d != 64 && d != 128)) return false;

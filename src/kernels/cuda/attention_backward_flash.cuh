@@ -12,7 +12,7 @@ template <typename T, int kDepth, int kWarps>
 struct BackwardStages {
   static constexpr int kThreads = kWarps * 32, kOwn = kWarps * 16;
   using Ring = TileRing<T, kDepth, kThreads>;
-  static constexpr int kWords = kOwn * kTile / 32;  ///< of what dropout kept of a tile
+  static constexpr int kWords = kOwn * kTile / 32;  ///< what dropout kept of a tile
   static constexpr int kBytes = 1024 + kStages * Ring::kStageBytes;
 };
 
@@ -152,7 +152,7 @@ __global__ void __launch_bounds__(kWarps * 32, kBlocks)
   store_rows<kDepth>(dv_sums, kept_scale, kept_scale, dv + first * a.dv.stride, a.dv.stride, there);
 }
 
-/// kernel is one of the above, of kWarps warps.
+/// Launches `kernel`, one of the above, with kWarps warps.
 template <typename T, int kDepth, int kWarps, typename Kernel, typename Facts>
 Status launch_backward(Kernel kernel, int64_t longest, const AttentionShape& shape,
                        const AttentionBackward& arrays, Facts* facts, Stream stream) {

@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(kWarps * 32, (kDepth <= 64 ? 12 : 8) / kWarps)
                                             span.queries, 0);
   }
   commit_copies();
-  // Rows that no query has.
+  // Rows that no query has get zeros.
   for (int row = span.queries + static_cast<int>(threadIdx.x); row < kRows; row += kThreads) {
     facts[row] = {0.0f, 0.0f};
   }

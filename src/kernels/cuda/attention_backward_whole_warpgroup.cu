@@ -8,7 +8,7 @@
 namespace hone::kernels::cuda {
 namespace {
 
-/// Gradients of scores to shared memory, [keys][64] for each 64 queries.
+/// Writes gradients of scores to shared memory, [keys][64] for each 64 queries.
 template <class Scores>
 struct KeepScores {
   uint32_t to;

@@ -10,8 +10,8 @@
 namespace hone::kernels::cuda {
 namespace {
 
-/// Eight rows' fragments for two products of depth 16 in each 16 bytes; row lane / 4 of `rows`,
-/// those behind the last are copies of it.
+/// Reads eight rows' fragments for two products of depth 16 in each 16 bytes: a lane has row lane /
+/// 4 of `rows`, and rows behind the last are copies of it.
 template <int kDepth, typename T>
 __device__ __forceinline__ void load_fragments(uint4 (&to)[kDepth / 32], const T* from,
                                                int64_t stride, int row, int last) {
@@ -56,8 +56,7 @@ __global__ void __launch_bounds__(32) few_kernel(AttentionShape shape, Attention
   Values::template load<32>(tile, v, a.v.stride, span.keys);
   commit_copies();
 
-  float s[kKeys / 8][4] =
-      {};  // of rows lane / 4 and that + 8, keys 8 j + 2 (lane % 4) and the next
+  float s[kKeys / 8][4] = {};  // rows lane / 4 and that + 8, keys 8 j + 2 (lane % 4) and the next
 #pragma unroll
   for (int i = 0; i < kDepth / 32; ++i) {
     const uint4 low = queries[0][i], high = queries[1][i];

@@ -8,15 +8,15 @@ namespace hone::kernels::cuda {
 
 constexpr int kTileColumns = kTile / 8;
 
-/// A row's maximum (of raw scores) that its sums refer to, and the thread's share of the sum, for
-/// the two rows of a thread.
+/// Running holds, for the two rows of a thread, a row's maximum (of raw scores) that its sums refer
+/// to, and the thread's share of the sum.
 struct Running {
   float largest[2] = {-INFINITY, -INFINITY};
   float sum[2] = {0.0f, 0.0f};
 };
 
-/// Scores to probabilities of the running maximum, to which the sums are brought: a larger one is
-/// taken up when it is so by a factor of 2^8, which floats do not mind.
+/// Turns scores into probabilities of the running maximum, to which the sums are brought: a larger
+/// maximum is taken up when it is so by a factor of 2^8, which floats do not mind.
 template <int kDepth>
 __device__ __forceinline__ void softmax_tile(float (&s)[kTileColumns][4], float scale_log2,
                                              Running& running, float (&out)[kDepth / 8][4]) {
@@ -63,16 +63,16 @@ __device__ __forceinline__ void softmax_tile(float (&s)[kTileColumns][4], float 
   }
 }
 
-/// What a warp drops of its 16 rows: each of a row's four threads draws one of the words that two
-/// rows have for a tile of keys.
+/// Drops from a warp's 16 rows: each of a row's four threads draws one of the words that two rows
+/// have for a tile of keys.
 struct TileDropper {
   const DropShare& share;
   Dropper drop;
   uint64_t sample = 0;
   uint32_t position = 0;
-  uint32_t* kept = nullptr;  ///< of the thread's row, group 0; null: not wanted
+  uint32_t* kept = nullptr;  ///< the words of the thread's row, from group 0; null: not wanted
   int64_t kept_stride = 0;   ///< to the next group
-  int groups = 0;            ///< that there is room for
+  int groups = 0;            ///< the groups that there is room for
 
   __device__ __forceinline__ TileDropper(const AttentionShape& shape, const AttentionForward& a,
                                          const DropShare& share_, int64_t first, int there,
@@ -88,7 +88,7 @@ struct TileDropper {
     groups = static_cast<int>(kept_words(shape));
   }
 
-  /// Drops of probabilities that were rounded, and writes what was kept.
+  /// Drops probabilities that were rounded, and writes what was kept.
   __device__ __forceinline__ void apply(int head, int tile, uint32_t (&p)[kTile / 16][4]) const {
     const int lane = static_cast<int>(threadIdx.x % 32), group = 2 * tile + lane % 2;
     const uint32_t mine = draw_kept(share, drop.key, sample, position, head, group);
@@ -185,7 +185,7 @@ __global__ void __launch_bounds__(kWarps * 32, kBlocks)
   store_rows<kDepth>(sums, factor[0], factor[1], out + first * width, width, there);
 }
 
-/// kBlocks: of a multiprocessor, that registers are to suffice for.
+/// kBlocks blocks of a multiprocessor are to have enough registers.
 template <class Products, typename T, int kDepth, int kWarps, int kBlocks, bool kDrop>
 Status launch_flash(const AttentionShape& shape, const AttentionForward& arrays, Stream stream) {
   const auto kernel = flash_kernel<Products, T, kDepth, kWarps, kBlocks, kDrop>;

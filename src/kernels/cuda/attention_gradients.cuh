@@ -2,21 +2,22 @@
 
 #include "kernels/cuda/attention_tiles.cuh"
 
-/// What the backward passes do with one tile. Words of what dropout kept lie in shared memory as
-/// [groups of 32 keys][queries].
+/// This file has what the backward passes do with one tile. Words of what dropout kept lie in
+/// shared memory as [groups of 32 keys][queries].
 namespace hone::kernels::cuda {
 
-/// What a backward pass knows of a query.
+/// A backward pass knows these two numbers of a query.
 struct QueryFact {
-  float log_sum2;  ///< in powers of 2
-  float mean;      ///< of the probabilities' gradients: dout . out
+  float log_sum2;  ///< the logarithm to base 2
+  float mean;      ///< the probabilities' mean gradient: dout . out
 };
 
-/// Of a thread's two queries.
+/// The facts of a thread's two queries.
 struct QueryFacts {
   QueryFact half[2];
 
-  /// Of 16 queries, `there` of which exist; the products are summed over the four threads of a row.
+  /// Reads 16 queries, `there` of which exist; the products are summed over the four threads of a
+  /// row.
   template <int kDepth, typename T>
   __device__ __forceinline__ QueryFacts(const Rows<kDepth>& dout, const T* out, int64_t stride,
                                         const float* log_sums, int64_t heads, int there) {
@@ -39,7 +40,7 @@ struct QueryFacts {
       half[h] = {at < there ? log_sums[at * heads] * kLog2E : INFINITY, sum};
     }
   }
-  /// Those of the rows that exist, to facts[row].
+  /// Writes the facts of the rows that exist to facts[row].
   __device__ __forceinline__ void write(QueryFact* facts, int there) const {
     if (threadIdx.x % 4 != 0) return;
 #pragma unroll
@@ -50,14 +51,14 @@ struct QueryFacts {
   }
 };
 
-/// Of a backward pass; words is null where nothing is dropped.
+/// The bits of what dropout kept, for a backward pass; words is null where nothing is dropped.
 struct Kept {
-  const uint32_t* words = nullptr;  ///< of the warp's 16 rows, or of its keys' group
-  int stride = 0;                   ///< of groups, where the rows are queries
+  const uint32_t* words = nullptr;  ///< belong to the warp's 16 rows, or to its keys' group
+  int stride = 0;                   ///< from group to group, where the rows are queries
   float scale = 1.0f;               ///< 1 / (1 - p)
 };
 
-/// dq += ds * keys over a tile of which `there` keys exist, without the scale.
+/// Computes dq += ds * keys over a tile of which `there` keys exist, without the scale.
 template <class Products, class Shared, int kKeys, int kWide, typename T, int kDepth>
 __device__ __forceinline__ void query_gradient_tile(float (&dq)[kDepth / 8][4],
                                                     const Rows<kDepth>& q, const Rows<kDepth>& dout,
@@ -98,14 +99,14 @@ __device__ __forceinline__ void query_gradient_tile(float (&dq)[kDepth / 8][4],
   }
 }
 
-/// What else is done with a tile's gradients of scores: nothing.
+/// Does nothing else with a tile's gradients of scores.
 struct NoSink {
   template <int kSteps>
   __device__ __forceinline__ void operator()(int, const uint32_t (&)[kSteps][4]) const {}
 };
 
-/// dk += ds^T * queries and dv += p^T * douts over a tile of which `there` queries exist; dk
-/// without the scale, dv without dropout's. Facts of queries that do not exist are zeros. The
+/// Computes dk += ds^T * queries and dv += p^T * douts over a tile of which `there` queries exist;
+/// dk without the scale, dv without dropout's. Facts of queries that do not exist are zeros. The
 /// warp's keys start at first_key; sink(at, ds) is called for every kWide queries.
 template <class Products, class Shared, int kQueries, int kWide, typename T, int kDepth,
           class Sink = NoSink>
@@ -156,7 +157,7 @@ __device__ __forceinline__ void key_gradient_tile(float (&dk)[kDepth / 8][4],
   }
 }
 
-/// 4 or 8 bytes to shared memory behind the thread's back; zeros where `there` is false.
+/// Copies 4 or 8 bytes to shared memory asynchronously; zeros where `there` is false.
 template <typename T>
 __device__ __forceinline__ void copy_small_async(T* to, const T* from, bool there) {
   const int bytes = there ? static_cast<int>(sizeof(T)) : 0;
@@ -164,8 +165,8 @@ __device__ __forceinline__ void copy_small_async(T* to, const T* from, bool ther
                "l"(from), "r"(bytes), "n"(sizeof(T)));
 }
 
-/// Words of kGroups groups of keys from first_group on, and kQueries queries from `row` on, of
-/// which `there` exist.
+/// Copies words of kGroups groups of keys from first_group on, and kQueries queries from `row` on,
+/// of which `there` exist.
 template <int kGroups, int kQueries, int kThreads>
 __device__ __forceinline__ void fetch_kept(uint32_t* to, const AttentionShape& shape,
                                            const uint32_t* kept, int head, int64_t row, int there,

@@ -1,6 +1,6 @@
-// Attention of any head size and dtype, plainly, in fp32: a warp a query of one head, lanes over
-// keys for the scores and over channels for the sums. For fp32, and for what the tensor-core
-// kernels do not take, relative positions above all.
+// Attention of any head size and dtype, plainly, in fp32: a warp has a query of one head, its lanes
+// go over keys for the scores and over channels for the sums. It serves fp32, and what the
+// tensor-core kernels do not take, relative positions above all.
 
 #include "kernels/cuda/attention_plain.cuh"
 
@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(kPlainWarps * 32)
   }
 }
 
-/// dq, and dout . out to the workspace.
+/// Computes dq, and writes dout . out to the workspace.
 template <bool kRelative, typename T>
 __global__ void __launch_bounds__(kPlainWarps * 32)
     plain_query_kernel(AttentionShape shape, AttentionBackward a, DropShare share, float* means) {
@@ -120,7 +120,7 @@ __global__ void __launch_bounds__(kPlainWarps * 32)
   store_sums(h.row(a.dq, row), sums, shape.scale, h.depth);
 }
 
-/// dk and dv: a warp a key, lanes over queries.
+/// Computes dk and dv: a warp has a key, its lanes go over queries.
 template <bool kRelative, typename T>
 __global__ void __launch_bounds__(kPlainWarps * 32)
     plain_key_kernel(AttentionShape shape, AttentionBackward a, DropShare share,
@@ -213,8 +213,8 @@ Status attention_backward_plain(const AttentionShape& shape, const AttentionBack
         shape, arrays, share, means);
     if (const Status failed = launched()) return failed;
     const auto keys = relative ? plain_key_kernel<true, T> : plain_key_kernel<false, T>;
-    keys<<<grid_of(shape, shape.longest_k), kPlainWarps * 32, 0, stream_of(stream)>>>(
-        shape, arrays, share, means);
+    keys<<<grid_of(shape, shape.longest_k), kPlainWarps * 32, 0, stream_of(stream)>>>(shape, arrays,
+                                                                                      share, means);
     return launched();
   });
   if (status || !relative || !arrays.ddistances) return status;

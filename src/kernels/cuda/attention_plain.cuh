@@ -2,15 +2,15 @@
 
 #include "kernels/cuda/attention.cuh"
 
-/// What the plain attention kernels share: a warp takes a row of one head, its lanes keys or
-/// channels.
+/// This file has what the plain attention kernels share: a warp takes a row of one head, its lanes
+/// keys or channels.
 namespace hone::kernels::cuda {
 
 constexpr int kPlainWarps = 4;
 constexpr int kMaxDepth = 256;
 constexpr int kPerLane = kMaxDepth / 32;
 
-/// A warp's vectors in shared memory: what the scores are products with.
+/// A warp's vectors in shared memory, with which the scores are products.
 struct Vectors {
   float first[kMaxDepth];
   float second[kMaxDepth];
@@ -29,19 +29,19 @@ __device__ __forceinline__ float dot(const float* a, const T* b, int depth) {
   return sum;
 }
 
-/// The place of a sequence's query.
+/// Gives the place of a query in its sequence.
 __device__ __forceinline__ int64_t place_of(const RelativePositions& relative, int64_t q_first,
                                             int query) {
   return relative.q_positions ? relative.q_positions[q_first + query] : query;
 }
 
-/// The embedding of the distance from a query to key 0; to key j it lies j rows before that.
+/// Gives the embedding of the distance from a query to key 0; to key j it lies j rows before that.
 __device__ __forceinline__ const float* first_distance(const RelativePositions& relative,
                                                        int64_t place, int depth) {
   return relative.distances + (place + relative.positions - 1) * depth;
 }
 
-/// a . b, and with relative positions e . (of_a a + of_b b).
+/// Computes a . b, and with relative positions e . (of_a a + of_b b).
 template <bool kRelative, typename T>
 __device__ __forceinline__ float score_of(const float* a, const T* b, const float* e, float of_a,
                                           float of_b, int depth) {
@@ -57,7 +57,7 @@ __device__ __forceinline__ float score_of(const float* a, const T* b, const floa
   }
 }
 
-/// sums += weight * row over the lane's channels.
+/// Computes sums += weight * row over the lane's channels.
 template <typename T>
 __device__ __forceinline__ void add_row(float (&sums)[kPerLane], float weight, const T* row,
                                         int depth) {
@@ -78,7 +78,7 @@ __device__ __forceinline__ void store_sums(T* to, const float (&sums)[kPerLane],
   }
 }
 
-/// A key's factor: 0 or 1 / (1 - p).
+/// Gives a key's factor: 0 or 1 / (1 - p).
 __device__ __forceinline__ float keep_factor(const Dropper& drop, const DropShare& share,
                                              int64_t row, int head, int key) {
   if (!drop.active) return 1.0f;

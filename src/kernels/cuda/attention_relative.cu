@@ -1,5 +1,5 @@
-// The gradient of relative positions' embeddings, plainly: a block a distance, a warp at a time for
-// the pairs of one sequence and head that lie so far apart, lanes over channels.
+// The gradient of relative positions' embeddings, plainly: a block has a distance, a warp at a time
+// the pairs of one sequence and head that lie so far apart, lanes go over channels.
 
 #include "kernels/cuda/attention_plain.cuh"
 

@@ -16,15 +16,15 @@ __device__ __forceinline__ int next_stage(int stage) {
 __device__ __forceinline__ int lane_row() { return static_cast<int>(threadIdx.x % 32) / 4; }
 __device__ __forceinline__ int lane_column() { return static_cast<int>(threadIdx.x % 4) * 2; }
 
-/// Two arrays' rows of one head on their way through shared memory, kTile rows of each at a time:
-/// while a tile is worked on, two more are on their way. All threads of the block fetch.
+/// Brings two arrays' rows of one head through shared memory, kTile rows of each at a time: while a
+/// tile is worked on, two more are on their way. All threads of the block fetch.
 template <typename T, int kDepth, int kThreads>
 class TileRing {
  public:
   using Rows = Tile<kTile, kDepth>;
   static constexpr int kStageBytes = 2 * Rows::kBytes;
 
-  /// `rows` of each, to `base` in shared memory, which is aligned to 1024 bytes.
+  /// Starts with `rows` of each array, to `base` in shared memory, which is aligned to 1024 bytes.
   __device__ __forceinline__ TileRing(uint32_t base, const T* first, int64_t first_stride,
                                       const T* second, int64_t second_stride, int rows)
       : first_stride_(first_stride), second_stride_(second_stride), left_(rows), to_(base) {
@@ -36,7 +36,7 @@ class TileRing {
     offset_ = Rows::offset(row, piece);
   }
 
-  /// The next tile, if there is one.
+  /// Fetches the next tile, if there is one.
   __device__ __forceinline__ void fetch() {
     if (left_ <= 0) return;
 #pragma unroll
@@ -53,7 +53,7 @@ class TileRing {
     stage_ = next_stage(stage_);
     to_ = stage_ == 0 ? to_ - (kStages - 1) * kStageBytes : to_ + kStageBytes;
   }
-  /// Where fetch() writes to next.
+  /// Gives the stage that fetch() writes to next.
   __device__ __forceinline__ int stage() const { return stage_; }
 
  private:
@@ -69,7 +69,8 @@ class TileRing {
   uint32_t offset_;
 };
 
-/// A tile has arrived for the whole block, and no warp needs the one before it any more.
+/// Waits until a tile has arrived for the whole block, and no warp needs the one before it any
+/// more.
 template <bool kAsync>
 __device__ __forceinline__ void wait_tile() {
   wait_copies<1>();
@@ -78,7 +79,7 @@ __device__ __forceinline__ void wait_tile() {
   __syncthreads();
 }
 
-/// Shared memory from the first place that a tile may have.
+/// Gives shared memory from the first place that a tile may have.
 __device__ __forceinline__ uint32_t tile_base(const void* shared) {
   return (shared_address(shared) + 1023u) & ~1023u;
 }
@@ -94,8 +95,8 @@ __device__ __forceinline__ float masked(float value, uint32_t mask) {
   return __uint_as_float(__float_as_uint(value) & mask);
 }
 
-/// What is kept of 32 keys (columns) of a row, for this thread: the bit of column 8 j + 2 t + e at
-/// the top of byte 2 (j % 2) + e of top[j / 2].
+/// Holds what is kept of 32 keys (columns) of a row, for this thread: the bit of column 8 j + 2 t +
+/// e at the top of byte 2 (j % 2) + e of top[j / 2].
 struct KeptColumns {
   uint32_t top[2];
 
@@ -104,7 +105,7 @@ struct KeptColumns {
     top[1] = word << (6 - lane_column());
     top[0] = top[1] << 1;
   }
-  /// Drops of columns 8 j + 2 t and the next, rounded.
+  /// Drops from columns 8 j + 2 t and the next, rounded.
   __device__ __forceinline__ uint32_t drop_pair(int j, uint32_t pair) const {
     return pair &
            (j % 2 ? spread_top_bits<0xBBAA>(top[j / 2]) : spread_top_bits<0x9988>(top[j / 2]));
@@ -120,7 +121,7 @@ struct KeptColumns {
   }
 };
 
-/// Scores of keys that are not there become -inf.
+/// Sets the scores of keys that are not there to -inf.
 template <int kColumns>
 __device__ __forceinline__ void mask_keys(float (&s)[kColumns][4], int there) {
 #pragma unroll

@@ -12,7 +12,7 @@ namespace hone::kernels::cuda {
 
 inline cudaStream_t stream_of(Stream stream) { return static_cast<cudaStream_t>(stream); }
 
-/// What the launch just made came to.
+/// Returns the status of the launch just made.
 inline Status launched() {
   const cudaError_t error = cudaGetLastError();
   return error == cudaSuccess ? nullptr : cudaGetErrorString(error);
@@ -111,8 +111,8 @@ __device__ __forceinline__ void store_chunk(T* to, const Chunk& chunk) {
   }
 }
 
-/// The chunk that starts at column `at` of a row of `width`; columns behind the row read as 0.
-/// kAligned: rows are whole chunks, aligned to 16 bytes.
+/// Loads the chunk that starts at column `at` of a row of `width`; columns behind the row read as
+/// 0. Where kAligned, rows are whole chunks, aligned to 16 bytes.
 template <bool kAligned, typename T>
 __device__ __forceinline__ Chunk load_columns(const T* row, int at, int width) {
   if constexpr (kAligned) {

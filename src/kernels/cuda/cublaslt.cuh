@@ -6,8 +6,8 @@
 
 namespace hone::kernels::cuda {
 
-/// cuBLASLt's functions that hone uses, from a library that is opened on first use: HONE_CUBLASLT,
-/// or the system's, or the toolkit's.
+/// The functions of cuBLASLt that hone uses, from a library that is opened on first use:
+/// HONE_CUBLASLT, or the system's, or the toolkit's.
 struct CublasLt {
   decltype(&cublasLtCreate) create = nullptr;
   decltype(&cublasLtGetVersion) version = nullptr;
@@ -25,14 +25,14 @@ struct CublasLt {
 };
 const CublasLt& cublaslt();
 
-/// The current device's handle; null where there is none.
+/// Gives the current device's handle; null where there is none.
 cublasLtHandle_t cublaslt_handle();
 
-/// Null for success, else a text.
+/// Gives null for success, else a text.
 Status cublas_status(cublasStatus_t status);
 
-/// A product as cuBLASLt sees it: column-major, so the operands change places. Made once a shape
-/// and kept until the program ends.
+/// A product as cuBLASLt sees it: column-major, so the operands change places. It is made once a
+/// shape and kept until the program ends.
 struct PreparedProduct {
   ProductShape shape;
   cublasLtMatmulDesc_t desc = nullptr;
@@ -43,11 +43,11 @@ struct PreparedProduct {
   bool chosen = false;
 };
 
-/// The entry of a shape on the current device, made where it is missing; null with `status` set
-/// where that fails.
+/// Gives the entry of a shape on the current device, made where it is missing; null with `status`
+/// set where that fails.
 PreparedProduct* prepared_product(const ProductShape& shape, Status* status);
 
-/// The library's candidates, best guess first; returns how many.
+/// Lists the library's candidates, best guess first; returns how many there are.
 int product_candidates(const PreparedProduct& product, size_t workspace_limit, int wanted,
                        cublasLtMatmulHeuristicResult_t* results, Status* status);
 
@@ -55,7 +55,7 @@ Status run_product(const PreparedProduct& product, const cublasLtMatmulAlgo_t& a
                    const ProductArrays& arrays, void* workspace, size_t workspace_bytes,
                    Stream stream);
 
-/// Products for which there is a kernel of our own, as cuBLASLt has none.
+/// Says whether a product has a kernel of our own, because cuBLASLt has none.
 bool is_plain_product(const ProductShape& shape);
 Status plain_product(const ProductShape& shape, const ProductArrays& arrays, Stream stream);
 

@@ -1,10 +1,11 @@
 #pragma once
 
 #include "kernels/cuda/common.cuh"
+#include "kernels/cuda/dropout.h"
 
 namespace hone::kernels::cuda {
 
-/// Four words a counter.
+/// A counter has four words.
 struct PhiloxCounter {
   uint32_t c0, c1, c2, c3;
 
@@ -16,7 +17,7 @@ struct PhiloxCounter {
         c3(static_cast<uint32_t>(high >> 32)) {}
 };
 
-/// base/random.h's philox() of kDraws counters, in place; the round keys are shared.
+/// Applies base/random.h's philox() to kDraws counters in place; the round keys are shared.
 template <int kRounds = 10, int kDraws>
 __device__ __forceinline__ void philox(uint64_t key, PhiloxCounter (&c)[kDraws]) {
   uint32_t k0 = static_cast<uint32_t>(key), k1 = static_cast<uint32_t>(key >> 32);
@@ -51,14 +52,14 @@ struct Dropper {
     PhiloxCounter words[1] = {PhiloxCounter(dropout.random->step, dropout.site)};
     philox(dropout.random->seed, words);
     key = static_cast<uint64_t>(words[0].c1) << 32 | words[0].c0;
-    // uniform(word) >= p looks at 24 bits, of which p * 2^24 is exact.
+    // The test uniform(word) >= p looks at 24 bits, of which p * 2^24 is exact.
     least = static_cast<uint32_t>(ceilf(dropout.p * 0x1p24f)) << 8;
     scale = 1.0f / (1.0f - dropout.p);
     samples = dropout.samples;
     positions = dropout.positions;
   }
 
-  /// What is kept of the four channels of each counter: bits 0 to 3.
+  /// Sets bits 0 to 3 of kept[i] where the four channels of draws[i] are kept.
   template <int kDraws>
   __device__ __forceinline__ void keep(PhiloxCounter (&draws)[kDraws],
                                        uint32_t (&kept)[kDraws]) const {
@@ -70,13 +71,13 @@ struct Dropper {
     }
   }
 
-  /// Of channels 4 * quad to 4 * quad + 3.
+  /// Gives the counter whose words decide on channels 4 * quad to 4 * quad + 3.
   static __device__ __forceinline__ PhiloxCounter counter(uint64_t sample, uint32_t position,
                                                           uint32_t quad) {
     return {sample, static_cast<uint64_t>(position) << 32 | quad};
   }
 
-  /// A chunk of columns at `at` of packed row `row`.
+  /// Drops elements of the chunk at column `at` of packed row `row`.
   __device__ __forceinline__ void apply(int64_t row, int at, Chunk& chunk) const {
     const auto sample = static_cast<uint64_t>(samples[row]);
     const auto position = static_cast<uint32_t>(positions[row]);

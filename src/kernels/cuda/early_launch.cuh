@@ -7,23 +7,23 @@
 /// as an edge of its own kind. On devices before compute capability 9.0 launches are plain ones.
 namespace hone::kernels::cuda {
 
-/// What kernels before this one wrote can be read from here on. Every thread of a kernel launched
-/// by launch_early() calls it, so that a kernel that has ended says the same of all before it.
+/// Waits until what kernels before this one wrote can be read. Every thread of a kernel launched by
+/// launch_early() calls it, so that a kernel that has ended says the same of all before it.
 __device__ __forceinline__ void wait_for_kernel_before() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
 
-/// Once all blocks have called it, those of the kernel behind may start. Called before
-/// wait_for_kernel_before(), kernels further behind may come in too.
+/// Lets the blocks of the kernel behind start when all blocks have called it. Where it is called
+/// before wait_for_kernel_before(), kernels further behind may come in too.
 __device__ __forceinline__ void let_next_kernel_start() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
-/// Whether the current device has early launches and clusters.
+/// Says whether the current device has early launches and clusters.
 inline bool has_early_launch() {
   int device = 0, major = 0;
   cudaGetDevice(&device);
@@ -57,7 +57,7 @@ Status launch_early(void (*kernel)(Parameters...), const LaunchShape& shape, Str
   cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
                        cudaSharedmemCarveoutMaxShared);
   const cudaError_t error = cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
-  const Status status = launched();  // also takes the error back, so that the next kernel is clean
+  const Status status = launched();  // takes the error back too, so that the next kernel is clean
   return error == cudaSuccess ? status : cudaGetErrorString(error);
 }
 

@@ -1,10 +1,9 @@
-#include "kernels/cuda/embedding_backward.h"
-
 #include "kernels/cuda/common.cuh"
+#include "kernels/cuda/embedding.h"
 
 // Tokens are put in the order of their ids by counting, for each token, the tokens that come before
-// it: tokens^2 comparisons, but one launch. A row's tokens are then summed in runs; rows of more than
-// one run are added up from scratch memory.
+// it: tokens^2 comparisons, but one launch. A row's tokens are then summed in runs; rows of more
+// than one run are added up from scratch memory.
 
 namespace hone::kernels::cuda {
 namespace {
@@ -17,8 +16,8 @@ constexpr int kTables = 3;
 struct Place {
   int32_t token;
   int32_t id;
-  int32_t index;  ///< among the tokens of its id
-  int32_t count;  ///< of the tokens of its id
+  int32_t index;  ///< place among the tokens of its id
+  int32_t count;  ///< number of tokens of its id
 };
 
 struct Ids {
@@ -28,7 +27,7 @@ struct Ids {
 /// Threads that share a token, each with its part of every tile of tokens.
 constexpr int kShare = 4;
 
-/// Also clears the rows' starts of the slots.
+/// Ranks the tokens, and clears the rows' starts of the slots.
 __global__ void __launch_bounds__(kRankThreads)
     rank_kernel(Ids tables, int tokens, Place* places, int32_t* starts, int64_t slots) {
   __shared__ __align__(16) int32_t others[kRankThreads];
@@ -77,13 +76,14 @@ __global__ void __launch_bounds__(kRankThreads)
   }
 }
 
-/// Whether a run starts at this place, and how many tokens it takes.
+/// Gives how many tokens the run takes that starts at this place; 0 where none does.
 __device__ __forceinline__ int run_length(const Place& place) {
   const int runs = place.count / kRun > 1 ? place.count / kRun : 1;
   if (place.index % kRun != 0 || place.index / kRun >= runs) return 0;
   return place.index / kRun == runs - 1 ? place.count - place.index : kRun;
 }
-/// Runs of rows with more than one are kRun places apart or more, so this is theirs alone.
+/// Gives a run's slot. Runs of rows with more than one are kRun places apart or more, so this is
+/// theirs alone.
 __device__ __forceinline__ int64_t run_slot(int64_t place) { return place / kRun; }
 
 constexpr int32_t kFresh = 1 << 30;  ///< beside a place: the row was not marked yet
@@ -92,7 +92,7 @@ struct Gradients {
   float* dtable[kTables];
   uint8_t* touched[kTables];
   float* partials;  ///< [kTables][slots][width]
-  /// [kTables][slots]: the place where a row of several runs starts, with kFresh; or -1
+  /// [kTables][slots]: the place where a row of several runs starts, with kFresh; or -1.
   int32_t* starts;
   int64_t slots;
 };
@@ -109,7 +109,7 @@ __global__ void sum_runs_kernel(const T* dsum, int tokens, int width, const Plac
   const bool only = first.count < 2 * kRun;
   bool fresh = false;
   if (first.index == 0 && gradients.touched[blockIdx.y]) {
-    uint8_t* touched = gradients.touched[blockIdx.y] + first.id;  // of this block alone
+    uint8_t* touched = gradients.touched[blockIdx.y] + first.id;  // no other block has this byte
     fresh = *touched == 0;
     __syncthreads();
     if (threadIdx.x == 0) *touched = 1;
@@ -142,8 +142,8 @@ __global__ void sum_runs_kernel(const T* dsum, int tokens, int width, const Plac
 
 constexpr int kAddWarps = 8;
 
-/// A block a slot and 256 columns; those where a row of several runs starts add its runs up, a warp
-/// every eighth of them.
+/// A block has a slot and 256 columns; those where a row of several runs starts add its runs up, a
+/// warp every eighth of them.
 template <bool kAligned>
 __global__ void __launch_bounds__(32 * kAddWarps)
     add_runs_kernel(int tokens, int width, const Place* places, Gradients gradients) {
@@ -214,8 +214,8 @@ Status embedding_backward(const EmbeddingBackward& args, void* workspace, Stream
   const int tokens = static_cast<int>(args.tokens), width = static_cast<int>(args.width);
   const dim3 rank_grid(static_cast<unsigned>(ceil_div(tokens, kRankThreads / kShare)),
                        static_cast<unsigned>(tables));
-  rank_kernel<<<rank_grid, kRankThreads, 0, stream_of(stream)>>>(
-      ids, tokens, places, gradients.starts, gradients.slots);
+  rank_kernel<<<rank_grid, kRankThreads, 0, stream_of(stream)>>>(ids, tokens, places,
+                                                                 gradients.starts, gradients.slots);
   if (const Status status = launched()) return status;
   const dim3 grid(static_cast<unsigned>(tokens), static_cast<unsigned>(tables));
   const int threads = static_cast<int>(ceil_div(width, kChunk * 32) * 32);
@@ -231,8 +231,7 @@ Status embedding_backward(const EmbeddingBackward& args, void* workspace, Stream
   const dim3 add_grid(static_cast<unsigned>(gradients.slots), static_cast<unsigned>(tables),
                       static_cast<unsigned>(ceil_div(width, 32 * kChunk)));
   const auto kernel = aligned ? add_runs_kernel<true> : add_runs_kernel<false>;
-  kernel<<<add_grid, dim3(32, kAddWarps), 0, stream_of(stream)>>>(tokens, width, places,
-                                                                  gradients);
+  kernel<<<add_grid, dim3(32, kAddWarps), 0, stream_of(stream)>>>(tokens, width, places, gradients);
   return launched();
 }
 

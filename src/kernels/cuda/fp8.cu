@@ -45,10 +45,10 @@ Status quantize_fp8(const QuantizeFp8& args, Stream stream) {
       const auto run = [&](auto layout) {
         using Layout = decltype(layout);
         const auto blocks = static_cast<unsigned>(ceil_div(args.rows, Layout::kRows));
-        return launch_early(quantize_kernel<Layout, which.value, T>, {dim3(blocks), kNormWarps * 32},
-                            stream, static_cast<const T*>(args.x), args.rows,
-                            static_cast<int>(args.width), static_cast<uint8_t*>(args.bytes),
-                            args.scales);
+        return launch_early(quantize_kernel<Layout, which.value, T>,
+                            {dim3(blocks), kNormWarps * 32}, stream, static_cast<const T*>(args.x),
+                            args.rows, static_cast<int>(args.width),
+                            static_cast<uint8_t*>(args.bytes), args.scales);
       };
       if (args.width > kMaxNormWidth) return run(NormLayout<8, kNormWarps, true>());
       return by_aligned_layout(args.width, run);

@@ -8,7 +8,7 @@ namespace hone::kernels::cuda {
 
 constexpr float kLargestFp8 = 448.0f;
 
-/// The largest over a row, for all of its lanes. All threads of the block call it.
+/// Gives the largest value of a row to all of its lanes. All threads of the block call it.
 template <typename Layout>
 __device__ __forceinline__ float row_max(float value) {
 #pragma unroll

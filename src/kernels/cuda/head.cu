@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kThreads = 128;
 
-/// A block a row, a warp an output.
+/// A block has a row, a warp an output.
 template <bool kAligned, typename T>
 __global__ void head_kernel(const T* x, Dropout dropout, const float* weight, const float* bias,
                             int width, int outputs, float* logits) {
@@ -34,7 +34,7 @@ __global__ void head_kernel(const T* x, Dropout dropout, const float* weight, co
   }
 }
 
-/// A block a row.
+/// A block has a row.
 template <bool kAligned, typename T>
 __global__ void head_input_gradient_kernel(const float* dlogits, Dropout dropout,
                                            const float* weight, int width, int outputs, T* dx) {
@@ -83,6 +83,19 @@ __global__ void head_weight_gradient_kernel(const T* x, const float* dlogits, Dr
   store_columns<kAligned>(to, at, width, sum);
 }
 
+__global__ void binary_logits_kernel(const float* x, int64_t rows, bool widens, float* y) {
+  let_next_kernel_start();
+  wait_for_kernel_before();
+  const int64_t row = int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (row >= rows) return;
+  if (widens) {
+    y[2 * row] = 0.0f;
+    y[2 * row + 1] = x[row];
+  } else {
+    y[row] = x[2 * row + 1];
+  }
+}
+
 bool aligned_head(const HeadForward& f) {
   return f.width % kChunk == 0 && aligned16(f.x) && aligned16(f.weight);
 }
@@ -109,8 +122,8 @@ Status head_backward(const HeadForward& f, const HeadBackward& args, Stream stre
     const int width = static_cast<int>(f.width), outputs = static_cast<int>(f.outputs);
     const bool aligned = aligned_head(f) && aligned16(args.dx) && aligned16(args.dweight);
     if (args.dx) {
-      const auto kernel = aligned ? head_input_gradient_kernel<true, T>
-                                  : head_input_gradient_kernel<false, T>;
+      const auto kernel =
+          aligned ? head_input_gradient_kernel<true, T> : head_input_gradient_kernel<false, T>;
       kernel<<<static_cast<unsigned>(f.rows), kThreads, 0, stream_of(stream)>>>(
           args.dlogits, f.dropout, f.weight, width, outputs, static_cast<T*>(args.dx));
       if (const Status status = launched()) return status;
@@ -119,14 +132,20 @@ Status head_backward(const HeadForward& f, const HeadBackward& args, Stream stre
     constexpr int kGradientThreads = 32;
     const dim3 grid(static_cast<unsigned>(ceil_div(width, kGradientThreads * kChunk)),
                     static_cast<unsigned>(outputs));
-    const auto kernel = aligned ? head_weight_gradient_kernel<true, T>
-                                : head_weight_gradient_kernel<false, T>;
+    const auto kernel =
+        aligned ? head_weight_gradient_kernel<true, T> : head_weight_gradient_kernel<false, T>;
     kernel<<<grid, kGradientThreads, 0, stream_of(stream)>>>(static_cast<const T*>(f.x),
-                                                             args.dlogits, f.dropout, f.rows,
-                                                             width, outputs, args.dweight,
-                                                             args.dbias);
+                                                             args.dlogits, f.dropout, f.rows, width,
+                                                             outputs, args.dweight, args.dbias);
     return launched();
   });
+}
+
+Status binary_logits(const float* x, int64_t rows, bool widens, float* y, Stream stream) {
+  if (rows == 0) return nullptr;
+  return launch_early(binary_logits_kernel,
+                      {dim3(static_cast<unsigned>(ceil_div(rows, kThreads))), kThreads}, stream, x,
+                      rows, widens, y);
 }
 
 }  // namespace hone::kernels::cuda

@@ -1,9 +1,8 @@
 #pragma once
 
-#include "kernels/cuda/launch.h"
+#include "kernels/cuda/dropout.h"
 
-/// What stands behind the encoder: the last linear layer, with too few outputs for a library's
-/// product, and the losses.
+/// The head is the last linear layer, which has too few outputs for a library's product.
 namespace hone::kernels::cuda {
 
 constexpr int64_t kMaxHeadOutputs = 64;
@@ -21,34 +20,17 @@ struct HeadForward {
 };
 Status head(const HeadForward& args, Stream stream);
 
+/// Gradients of the layer, through the dropout of x.
 struct HeadBackward {
   const float* dlogits = nullptr;
-  void* dx = nullptr;        ///< = ; null: not wanted
+  void* dx = nullptr;        ///< =; null: not wanted
   float* dweight = nullptr;  ///< +=; null: frozen
   float* dbias = nullptr;    ///< +=; null: frozen
 };
 Status head_backward(const HeadForward& forward, const HeadBackward& args, Stream stream);
 
-/// kernels/cpu/loss.h, in device memory: what the sum is divided by, and the gradient's factor.
-struct LossScale {
-  double count;
-  double scale;
-};
-enum class LossKind : uint8_t { cross_entropy, squared_error, binary_cross_entropy };
-struct Loss {
-  LossKind kind = LossKind::cross_entropy;
-  int64_t rows = 0, classes = 0;
-  const float* logits = nullptr;    ///< [rows, classes]
-  const int32_t* labels = nullptr;  ///< [rows] for cross-entropy; below 0: the row does not count
-  const float* targets = nullptr;   ///< [rows, classes] for the others
-  const float* weights = nullptr;   ///< [classes] of classes or positives; null: all 1
-  float label_smoothing = 0.0f;
-  const LossScale* scale = nullptr;  ///< in device memory
-  double weight = 1;                 ///< of this loss among several
-  float* losses = nullptr;           ///< = [rows]; null: not wanted
-  double* loss = nullptr;            ///< = their sum / count; null: not wanted
-  float* dlogits = nullptr;          ///< =; null: not wanted
-};
-Status loss(const Loss& args, Stream stream);
+/// y [rows, 2] = (0, x) of x [rows, 1] where `widens`; otherwise y [rows, 1] is the second column
+/// of x [rows, 2].
+Status binary_logits(const float* x, int64_t rows, bool widens, float* y, Stream stream);
 
 }  // namespace hone::kernels::cuda

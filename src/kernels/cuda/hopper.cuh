@@ -4,11 +4,11 @@
 
 #include "kernels/cuda/tensor_core.cuh"
 
-/// What compute capability 9.0 has for products: barriers in shared memory, tiles copied by the
-/// copy engine (TMA). Addresses are those of shared memory.
+/// This file has what compute capability 9.0 has for products: barriers in shared memory, tiles
+/// copied by the copy engine (TMA). Addresses are those of shared memory.
 namespace hone::kernels::cuda {
 
-/// `count` arrivals, and the bytes expected meanwhile, complete a phase.
+/// Sets up a barrier: `count` arrivals, and the bytes expected meanwhile, complete a phase.
 __device__ __forceinline__ void barrier_init(uint32_t barrier, int count) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;\n" ::"r"(barrier), "r"(count) : "memory");
 }
@@ -24,7 +24,7 @@ __device__ __forceinline__ void barrier_expect(uint32_t barrier, int bytes) {
 __device__ __forceinline__ void barrier_arrive(uint32_t barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];\n" ::"r"(barrier) : "memory");
 }
-/// Until the phase of that parity is complete.
+/// Waits until the phase of that parity is complete.
 __device__ __forceinline__ void barrier_wait(uint32_t barrier, uint32_t parity) {
   asm volatile(
       "{\n.reg .pred done;\n"
@@ -37,7 +37,7 @@ __device__ __forceinline__ void barrier_wait(uint32_t barrier, uint32_t parity) 
       : "memory");
 }
 
-/// A barrier of the block by number, of `threads` threads.
+/// Waits at a barrier of the block, named by number, for `threads` threads.
 __device__ __forceinline__ void named_sync(int number, int threads) {
   asm volatile("bar.sync %0, %1;\n" ::"r"(number), "r"(threads) : "memory");
 }
@@ -45,7 +45,7 @@ __device__ __forceinline__ void named_arrive(int number, int threads) {
   asm volatile("bar.arrive %0, %1;\n" ::"r"(number), "r"(threads) : "memory");
 }
 
-/// The box of a matrix at (column, row) to shared memory; its bytes arrive at `barrier`.
+/// Copies the box of a matrix at (column, row) to shared memory; its bytes arrive at `barrier`.
 __device__ __forceinline__ void load_box(uint32_t to, const CUtensorMap& map, int column, int row,
                                          uint32_t barrier) {
   asm volatile(
@@ -54,8 +54,8 @@ __device__ __forceinline__ void load_box(uint32_t to, const CUtensorMap& map, in
       "l"(&map), "r"(column), "r"(row), "r"(barrier)
       : "memory");
 }
-/// From shared memory; elements outside the matrix are left out. One thread stores, commits and
-/// waits; what it stores was written before shared_written().
+/// Copies a box from shared memory; elements outside the matrix are left out. One thread stores,
+/// commits and waits; what it stores was written before shared_written().
 __device__ __forceinline__ void store_box(const CUtensorMap& map, uint32_t from, int column,
                                           int row) {
   asm volatile(
@@ -64,12 +64,12 @@ __device__ __forceinline__ void store_box(const CUtensorMap& map, uint32_t from,
       : "memory");
   asm volatile("cp.async.bulk.commit_group;\n" ::: "memory");
 }
-/// All but the last kPending boxes have been read from shared memory.
+/// Waits until all but the last kPending boxes have been read from shared memory.
 template <int kPending>
 __device__ __forceinline__ void wait_stored() {
   asm volatile("cp.async.bulk.wait_group.read %0;\n" ::"n"(kPending) : "memory");
 }
-/// What this thread wrote to shared memory is there for the copy engine and the tensor cores.
+/// Makes what this thread wrote to shared memory known to the copy engine and the tensor cores.
 __device__ __forceinline__ void shared_written() {
   asm volatile("fence.proxy.async.shared::cta;\n" ::: "memory");
 }

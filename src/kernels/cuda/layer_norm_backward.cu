@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "kernels/cuda/row_sums.cuh"
 #include "kernels/cuda/dropout.cuh"
 #include "kernels/cuda/norm.cuh"
+#include "kernels/cuda/row_sums.cuh"
 
 namespace hone::kernels::cuda {
 namespace {
@@ -18,7 +18,7 @@ struct Arrays {
   T* dsum;
   T* dx;
   Dropout dropout, output_dropout;
-  float* partials;  ///< [blocks][3][width]: of weight, affine bias and bias
+  float* partials;  ///< [blocks][3][width]: sums of weight, affine bias and bias
 };
 
 /// Adds a lane's sums up over the rows of the block and writes them.
@@ -134,8 +134,8 @@ Status launch(const NormBackward& args, float* partials, Stream stream) {
                     args.output_dropout,
                     partials};
   const bool aligned = args.width % kChunk == 0 && aligned16(args.dy) && aligned16(args.xhat) &&
-                       aligned16(args.weight) && aligned16(args.affine_bias) &&
-                       aligned16(args.y) && aligned16(args.dsum) && aligned16(args.dx);
+                       aligned16(args.weight) && aligned16(args.affine_bias) && aligned16(args.y) &&
+                       aligned16(args.dsum) && aligned16(args.dx);
   return by_norm_layout(args.width, aligned, [&](auto layout) {
     using Layout = decltype(layout);
     const int64_t blocks = blocks_of(args.rows, args.width);

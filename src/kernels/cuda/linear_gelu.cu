@@ -5,7 +5,7 @@ namespace {
 
 using Encode = decltype(&cuTensorMapEncodeTiled);
 
-/// A function of the driver, which the plugin is not linked with.
+/// Gives a function of the driver, which the plugin is not linked with.
 Encode encode_function() {
   static const Encode found = [] {
     void* function = nullptr;

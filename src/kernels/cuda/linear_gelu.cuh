@@ -29,7 +29,7 @@ constexpr int kTileRows = 128, kTileColumns = 128;
 constexpr int kTileDepth = 64;  ///< 128 bytes, the swizzle's row
 constexpr int kGeluThreads = 384;
 constexpr int kChunkBytes = 16 * 128;  ///< 16 rows of a warp, 64 columns, swizzled
-constexpr int kChunks = 4;             ///< of a warp in a tile
+constexpr int kChunks = 4;             ///< chunks of a warp in a tile
 
 /// Places in shared memory from a multiple of 1024 on.
 struct GeluMemory {
@@ -74,7 +74,7 @@ struct RingPlace {
   }
 };
 
-/// The copying thread's part.
+/// Does the copying thread's part.
 template <bool kBackward>
 __device__ __forceinline__ void copy_tiles(const GeluMaps& maps, const GeluSizes& sizes,
                                            uint32_t memory) {
@@ -101,8 +101,8 @@ __device__ __forceinline__ void copy_tiles(const GeluMaps& maps, const GeluSizes
 /// A thread's share of the tile's two halves of 64 rows.
 using TileSums = float[2][kTileColumns / 2];
 
-/// sums += a tile of a * a tile of b over the whole depth, from the count-th stage of the ring on.
-/// issued() is called when all products are on their way.
+/// Computes sums += a tile of a * a tile of b over the whole depth, from the count-th stage of the
+/// ring on. issued() is called when all products are on their way.
 template <typename T, bool kBackward, typename Issued>
 __device__ __forceinline__ void multiply_tile(TileSums& sums, int depth, uint32_t memory, int count,
                                               const Issued& issued) {
@@ -144,15 +144,15 @@ __device__ __forceinline__ void multiply_tile(TileSums& sums, int depth, uint32_
 }
 
 /// A warp's results lie in four chunks: chunk 2 c + h has its 16 of the 64 rows of half h and
-/// columns 64 c to 64 c + 63. This lane's row of the 8 x 8 matrices that hold 16 columns from 16
-/// part on.
+/// columns 64 c to 64 c + 63. Gives this lane's row of the 8 x 8 matrices that hold 16 columns from
+/// 16 part on.
 __device__ __forceinline__ uint32_t matrix_place(uint32_t chunks, int chunk, int part) {
   const uint32_t lane = threadIdx.x % 32, row = lane % 16;
   return chunks + chunk * kChunkBytes + row * 128 + (((2 * part + lane / 16) ^ (row & 7)) << 4);
 }
 
-/// Half c of a warp's columns from its chunks to a matrix, by one thread; row is that of the warp's
-/// first, column that of the tile's. Two boxes.
+/// Stores half c of a warp's columns from its chunks to a matrix, by one thread; row is that of the
+/// warp's first, column that of the tile's. These are two boxes.
 __device__ __forceinline__ void store_chunks(uint32_t chunks, int c, const CUtensorMap& map,
                                              int row, int column) {
   for (int half = 0; half < 2; ++half) {
@@ -160,7 +160,7 @@ __device__ __forceinline__ void store_chunks(uint32_t chunks, int c, const CUten
   }
 }
 
-/// Half c of the sums, rounded, to its chunks and on to a matrix.
+/// Rounds half c of the sums to its chunks and stores them to a matrix.
 template <typename T>
 __device__ __forceinline__ void store_half(const TileSums& sums, int c, uint32_t chunks,
                                            const CUtensorMap& map, int row, int column) {
@@ -175,8 +175,8 @@ __device__ __forceinline__ void store_half(const TileSums& sums, int c, uint32_t
   if (threadIdx.x % 32 == 0) store_chunks(chunks, c, map, row, column);
 }
 
-/// All sums, rounded, to the warp's chunks and on to a matrix; row is that of the warp's first.
-/// What was stored from there before must have been read.
+/// Rounds all sums to the warp's chunks and stores them to a matrix; row is that of the warp's
+/// first. What was stored from there before must have been read.
 template <typename T>
 __device__ __forceinline__ void store_tile(const TileSums& sums, uint32_t chunks,
                                            const CUtensorMap& map, int row, int column) {
@@ -186,9 +186,10 @@ __device__ __forceinline__ void store_tile(const TileSums& sums, uint32_t chunks
   for (int c = 0; c < 2; ++c) store_half<T>(sums, c, chunks, map, row, column);
 }
 
-/// The product of End::Type. Each thread of the multiplying groups makes an End: begin() sets the
-/// sums of a tile, turn() is called when its product starts, finish() takes the sums. The turns are
-/// not for speed alone: a wait for a stage by its phase's parity must not come two phases early.
+/// Computes the product of End::Type. Each thread of the multiplying groups makes an End: begin()
+/// sets the sums of a tile, turn() is called when its product starts, finish() takes the sums. The
+/// turns are not for speed alone: a wait for a stage by its phase's parity must not come two phases
+/// early.
 template <typename End>
 __global__ void __launch_bounds__(kGeluThreads, 1)
     linear_gelu_kernel(const __grid_constant__ GeluMaps maps, const GeluSizes sizes) {
@@ -232,11 +233,12 @@ __global__ void __launch_bounds__(kGeluThreads, 1)
   }
 }
 
-/// A matrix of 16-bit elements for the copy engine: boxes of 64 elements and box_rows rows.
+/// Describes a matrix of 16-bit elements to the copy engine: boxes of 64 elements and box_rows
+/// rows.
 Status describe_boxes(CUtensorMap* map, DType dtype, const void* data, int64_t rows,
                       int64_t columns, int64_t stride, int box_rows);
-/// Whether the current device has what the kernel is made of, and the matrices whole 16 bytes a
-/// row.
+/// Says whether the current device has what the kernel is made of, and the matrices whole 16 bytes
+/// a row.
 bool gelu_product_fits(DType dtype, int64_t m, int64_t n, int64_t k, int64_t stride);
 
 template <typename End>

@@ -5,9 +5,9 @@
 namespace hone::kernels::cuda {
 namespace {
 
-/// The product times gelu'(z) to memory, and its column sums over a warp's rows of a tile. z comes
-/// during the product to where the result goes; where kAgain, gelu(z) goes to memory from there
-/// first.
+/// Writes the product times gelu'(z) to memory, and its column sums over a warp's rows of a tile. z
+/// comes during the product to where the result goes; where kAgain, gelu(z) goes to memory from
+/// there first.
 template <typename T, bool kAgain>
 struct GeluBackwardEnd {
   using Type = T;
@@ -83,7 +83,8 @@ struct GeluBackwardEnd {
     }
   }
 
-  /// Of kStep totals, this lane goes on with one half and lane ^ kStep with the other.
+  /// Exchanges totals: this lane goes on with one half of kStep totals and lane ^ kStep with the
+  /// other.
   template <int kStep>
   static __device__ __forceinline__ void share_totals(float (&totals)[16]) {
     const bool upper = threadIdx.x & kStep;

@@ -5,9 +5,9 @@
 namespace hone::kernels::cuda {
 namespace {
 
-/// For bf16 the normal distribution as 1 / (1 + 2^u), u an odd polynomial that is off by less than
-/// 2^-11 of gelu(x), or by 1e-6 below -3: three instructions less than narrow_gelu(), each of which
-/// costs the product time.
+/// Computes the normal distribution for bf16 as 1 / (1 + 2^u), u an odd polynomial that is off by
+/// less than 2^-11 of gelu(x), or by 1e-6 below -3: three instructions less than narrow_gelu(),
+/// each of which costs the product time.
 template <typename T>
 __device__ __forceinline__ float gelu_of(float x) {
   if constexpr (!std::is_same_v<T, __nv_bfloat16>) return narrow_gelu(x).value;
@@ -19,7 +19,7 @@ __device__ __forceinline__ float gelu_of(float x) {
   return x * fast_reciprocal(1.0f + fast_exp2(x * u));
 }
 
-/// Bias before the product; z and gelu(z) to memory behind it.
+/// Sets the bias before the product, and writes z and gelu(z) to memory behind it.
 template <typename T>
 struct GeluEnd {
   using Type = T;

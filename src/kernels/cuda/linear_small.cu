@@ -43,11 +43,11 @@ constexpr int kWarps = 8;
 constexpr int kMaxNTiles = 4, kMaxCluster = 8;
 constexpr int64_t kMaxDepth = 8192, kMaxColumns = 1 << 20, kMaxStride = 1 << 24;
 
-/// How a product is cut.
+/// Says how a product is cut.
 struct Cut {
-  int n_tiles;  ///< of 8 rows of w, a block
-  int splits;   ///< blocks of a cluster that have a range of k each,
-  int sharers;  ///< or that have the same x
+  int n_tiles;  ///< tiles of 8 rows of w, a block
+  int splits;   ///< blocks of a cluster that have a range of k each
+  int sharers;  ///< blocks of a cluster that have the same x
 };
 
 struct Arguments {
@@ -57,17 +57,17 @@ struct Arguments {
   int m, n, k, ldx, ldw, ldy;
   int splits, sharers;
   int block_k;      ///< a block's range of k: a multiple of 16 for each warp
-  int inbox_bytes;  ///< of shared memory, for sums from the cluster's blocks
+  int inbox_bytes;  ///< bytes of shared memory for sums from the cluster's blocks
   Activation activation;
 };
 
-/// Which activations a kernel has code for.
+/// Says which activations a kernel has code for.
 enum class Ending : uint8_t { none, gelu, any };
 
-/// Rows in shared memory lie so far apart that eight of them are in different banks.
+/// Gives the bytes between rows in shared memory: eight rows then lie in different banks.
 __host__ __device__ constexpr int row_bytes(int block_k) { return block_k * 2 + 16; }
 
-/// Behind the end of k there are zeros.
+/// Writes zeros behind the end of k.
 __device__ __noinline__ void zero_tail(char* rows, int count, int from, int block_k) {
   const int pieces = (block_k - from) / 8;
   for (int i = static_cast<int>(threadIdx.x); i < count * pieces; i += kWarps * 32) {
@@ -76,7 +76,7 @@ __device__ __noinline__ void zero_tail(char* rows, int count, int from, int bloc
   }
 }
 
-/// c += x w^T over the warp's piece of k.
+/// Computes c += x w^T over the warp's piece of k.
 template <typename T, int kMTiles, int kNTiles>
 __device__ __forceinline__ void multiply(int block_k, const char* rows, const char* weights,
                                          float (&c)[kMTiles][kNTiles][4]) {
@@ -93,7 +93,7 @@ __device__ __forceinline__ void multiply(int block_k, const char* rows, const ch
     for (int i = 0; i < kMTiles; ++i)
       load_matrices(a[i], x + static_cast<uint32_t>(16 * i * pitch));
 #pragma unroll
-    for (int j = 0; j < kNTiles; j += 2) {  // of an odd number, the last reads on behind them
+    for (int j = 0; j < kNTiles; j += 2) {  // the last of an odd number reads on behind the tiles
       load_matrices(b[j / 2], w + static_cast<uint32_t>(8 * j * pitch));
     }
 #pragma unroll
@@ -106,7 +106,7 @@ __device__ __forceinline__ void multiply(int block_k, const char* rows, const ch
   }
 }
 
-/// Of `count` parts, in their order.
+/// Gives the sum of `count` parts, in their order.
 __device__ __forceinline__ float4 sum_of(const float4* parts, int count, int stride) {
   float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
 #pragma unroll 4
@@ -146,7 +146,7 @@ struct Shared {
   float scales[8 * kMaxNTiles];
 };
 
-/// The block's place, its barriers, and its weights on their way.
+/// Finds the block's place, sets up its barriers, and starts to fetch its weights.
 template <typename T, int kMTiles, int kNTiles>
 struct Block {
   static constexpr int kTiles = kMTiles * kNTiles;
@@ -188,7 +188,7 @@ struct Block {
       shared.weights.copy(to + row * row_bytes(a.block_k), from + first_k, depth * 2);
     }
   }
-  /// This block's share of x.
+  /// Fetches this block's share of x.
   __device__ __forceinline__ void fetch_rows(const Arguments& a, Shared& shared, char* to) const {
     if (threadIdx.x % 32 != 0 || depth == 0) return;
     const int warp = static_cast<int>(threadIdx.x / 32);
@@ -222,14 +222,14 @@ __global__ void __launch_bounds__(kWarps * 32)
   }
   if (a.splits + a.sharers > 2) meet_cluster();  // all barriers are open
   wait_for_kernel_before();
-  // Not before: two kernels ahead would take this one's place, unevenly.
+  // The next kernel may not start earlier: two kernels ahead would take this one's place, unevenly.
   let_next_kernel_start();
   block.fetch_rows(a, shared, rows);
   __syncwarp();
   float c[kMTiles][kNTiles][4] = {};
   shared.weights.wait();
   shared.rows.wait();
-  if (block.depth < a.block_k) __syncthreads();  // for the zeros
+  if (block.depth < a.block_k) __syncthreads();  // waits for the zeros
   multiply<T>(a.block_k, rows, weights, c);
 
   __syncthreads();  // x has been used: its place is that of the warps' sums
@@ -292,7 +292,7 @@ Status launch(const SmallLinear& l, const Cut& cut, Stream stream) {
   a.activation = l.activation;
   a.inbox_bytes =
       cut.splits > 1 ? static_cast<int>(ceil_div(kTiles, cut.splits)) * cut.splits * 512 : 0;
-  // Behind the product the rows' place is that of the warps' sums.
+  // The warps' sums take the rows' place behind the product.
   const int64_t rows = row_bytes(a.block_k) * 16 * kMTiles, sums = kWarps * kTiles * 512;
   const int64_t bytes =
       row_bytes(a.block_k) * 8 * kNTiles + a.inbox_bytes + (rows > sums ? rows : sums);
@@ -319,8 +319,8 @@ Status by_cut(const SmallLinear& linear, const Cut& cut, Stream stream) {
   }
 }
 
-/// By n and k alone, so that a row's sums do not depend on how many there are. As measured on an
-/// H200: few blocks, that share x among many where they do not split k.
+/// Cuts by n and k alone, so that a row's sums do not depend on how many there are. Measured on an
+/// H200: few blocks are best, that share x among many where they do not split k.
 Cut cut_of(const SmallLinear& l) {
   constexpr int64_t kFewBlocks = 24, kLongRow = 1024;
   Cut cut = {kMaxNTiles, 1, 1};
@@ -347,7 +347,7 @@ Status by_ending(const SmallLinear& args, Stream stream) {
   }
 }
 
-/// In pairs.
+/// Runs fp8 as rows of half as many pairs.
 template <int kMTiles>
 Status run_fp8(SmallLinear args, Stream stream) {
   args.k /= 2;
@@ -356,7 +356,7 @@ Status run_fp8(SmallLinear args, Stream stream) {
   return by_cut<Fp8Pair, __nv_bfloat16, kMTiles, Ending::none>(args, cut_of(args), stream);
 }
 
-/// Compute capability 9.0, which this file is compiled for.
+/// Says whether the device has compute capability 9.0, which this file is compiled for.
 bool fits_device() {
   int device = 0, major = 0, minor = 0;
   cudaGetDevice(&device);
@@ -375,9 +375,9 @@ bool takes_linear_small(const SmallLinear& args) {
   const bool bytes = fp8 && args.out == DType::bf16 && args.activation == Activation::none;
   return (halves || bytes) && args.m >= 1 && args.m <= kSmallLinearRows && args.n >= 1 &&
          args.n <= kMaxColumns && args.k >= unit && args.k <= kMaxDepth && args.k % unit == 0 &&
-         args.ldx % unit == 0 && args.ldw % unit == 0 &&
-         args.ldx <= kMaxStride && args.ldw <= kMaxStride && args.ldy <= kMaxStride &&
-         aligned16(args.x) && aligned16(args.w) && fits_device();
+         args.ldx % unit == 0 && args.ldw % unit == 0 && args.ldx <= kMaxStride &&
+         args.ldw <= kMaxStride && args.ldy <= kMaxStride && aligned16(args.x) &&
+         aligned16(args.w) && fits_device();
 }
 
 Status linear_small(const SmallLinear& args, Stream stream) {

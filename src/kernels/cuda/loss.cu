@@ -1,5 +1,6 @@
+#include "kernels/cuda/loss.h"
+
 #include "kernels/cuda/common.cuh"
-#include "kernels/cuda/head.h"
 
 namespace hone::kernels::cuda {
 namespace {
@@ -10,7 +11,8 @@ __device__ double weight_of(const float* weights, int64_t index) {
   return weights ? static_cast<double>(weights[index]) : 1.0;
 }
 
-/// The formulas of kernels/cpu/loss.cpp for one row; `factor` is of the gradient. Returns the loss.
+/// Computes the formulas of kernels/cpu/loss.cpp for one row; `factor` multiplies the gradient.
+/// Returns the loss.
 __device__ double cross_entropy_row(const Loss& a, int64_t row, double factor) {
   const float* x = a.logits + row * a.classes;
   const int64_t label = a.labels[row];
@@ -66,7 +68,8 @@ __device__ double binary_cross_entropy_row(const Loss& a, int64_t row, double fa
   return loss / width;
 }
 
-/// One block: a batch has few rows. A thread's rows are added in order, then the threads' sums.
+/// Runs in one block: a batch has few rows. A thread's rows are added in order, then the threads'
+/// sums.
 __global__ void __launch_bounds__(kThreads) loss_kernel(Loss a) {
   __shared__ double sums[kThreads];
   const double count = a.scale->count / a.weight;

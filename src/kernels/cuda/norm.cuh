@@ -7,7 +7,8 @@
 
 namespace hone::kernels::cuda {
 
-/// A block of norm kernels; a row takes kWarps of its warps, a lane kChunks chunks of the row.
+/// A block of the norm kernels has this many warps; a row takes kWarps of its warps, a lane kChunks
+/// chunks of the row.
 constexpr int kNormWarps = 4;
 
 template <int kChunks_, int kWarps_, bool kAligned_>
@@ -15,22 +16,22 @@ struct NormLayout {
   static constexpr int kChunks = kChunks_;
   static constexpr int kWarps = kWarps_;
   static constexpr bool kAligned = kAligned_;
-  static constexpr int kRows = kNormWarps / kWarps;  ///< of a block at a time
+  static constexpr int kRows = kNormWarps / kWarps;  ///< rows of a block at a time
 
   /// The first column of the lane's i-th chunk.
   static __device__ __forceinline__ int column(int i) {
     const int lane = static_cast<int>(threadIdx.x % (32 * kWarps));
     return (lane + i * 32 * kWarps) * kChunk;
   }
-  /// Where to read instead, so that lanes without columns need no branch: a load behind a branch
-  /// waits for the one before it.
+  /// Gives a column to read in place of one behind the row, so that lanes without columns need no
+  /// branch: a load behind a branch waits for the one before it.
   static __device__ __forceinline__ int readable(int at, int width) {
     return kAligned && at >= width ? 0 : at;
   }
   static __device__ __forceinline__ int row() {
     return static_cast<int>(threadIdx.x / (32 * kWarps));
   }
-  /// Two sums over the row, for all of its lanes. All threads of the block call it.
+  /// Gives two sums over the row to all of its lanes. All threads of the block call it.
   static __device__ __forceinline__ float2 row_sums(float a, float b) {
     a = warp_sum(a);
     b = warp_sum(b);
@@ -62,7 +63,7 @@ Status by_aligned_layout(int64_t width, const Body& body) {
   return body(NormLayout<4, 4, true>());
 }
 
-/// The same; aligned: they are whole chunks.
+/// Calls body with the layout for rows of `width`; where `aligned`, rows are whole chunks.
 template <typename Body>
 Status by_norm_layout(int64_t width, bool aligned, const Body& body) {
   if (width > kMaxNormWidth) return "a norm over more than 4096 elements";

@@ -7,8 +7,8 @@ namespace {
 
 constexpr int kThreads = 256;
 
-/// What an update multiplies by, rounded from double once, as kernels/cpu/adamw_scalars.h has it;
-/// the learning rate's parts are left in double, since pieces scale it.
+/// Holds what an update multiplies by, rounded from double once, as kernels/cpu/adamw_scalars.h has
+/// it; the learning rate's parts are left in double, since pieces scale it.
 struct StepScalars {
   float gradient_scale;
   float rest1, beta2, rest2;
@@ -72,7 +72,7 @@ __device__ void decide(double squares, OptimizerState* state, StepScalars* scala
   *scalars = s;
 }
 
-/// Whether a piece's gradient at `at` may differ from 0.
+/// Says whether a piece's gradient at `at` may differ from 0.
 __device__ __forceinline__ bool touched(const OptimizerPiece& piece, int at) {
   return !piece.touched || piece.touched[at / piece.row_width] != 0;
 }
@@ -81,7 +81,7 @@ __device__ __forceinline__ float square_sum(const float4& g) {
   return g.x * g.x + g.y * g.y + g.z * g.z + g.w * g.w;
 }
 
-/// A block a piece; the last block to finish adds the pieces' sums up, in their order.
+/// A block has a piece; the last block to finish adds the pieces' sums up, in their order.
 __global__ void __launch_bounds__(kThreads)
     norm_kernel(const float* gradients, const OptimizerPiece* pieces, int64_t count,
                 OptimizerState* state, void* workspace) {
@@ -139,7 +139,8 @@ __device__ __forceinline__ void store_four(Copy* to, const Four& f) {
       make_uint2(pack_pair<Copy>(f.value[0], f.value[1]), pack_pair<Copy>(f.value[2], f.value[3]));
 }
 
-/// A rule: the new parameter of a scaled gradient and of kStates values beside it, which it changes.
+/// A rule gives the new parameter of a scaled gradient and of kStates values beside it, which it
+/// changes.
 struct AdamwRule {
   static constexpr int kStates = 2;
   float rest1, beta2, rest2, root_factor, eps, step_size, keep;
@@ -175,7 +176,7 @@ struct SgdRule {
   }
 };
 
-/// A block a piece.
+/// A block has a piece.
 template <typename Rule, typename Copy>
 __global__ void __launch_bounds__(kThreads)
     update_kernel(OptimizerArrays a, const OptimizerPiece* pieces, const void* workspace) {
@@ -197,8 +198,7 @@ __global__ void __launch_bounds__(kThreads)
       const Four gv = some ? load_four(g + at) : Four{};
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        pv.value[i] =
-            rule(pv.value[i], gv.value[i] * s.gradient_scale, mv.value[i], vv.value[i]);
+        pv.value[i] = rule(pv.value[i], gv.value[i] * s.gradient_scale, mv.value[i], vv.value[i]);
       }
       store_four(p + at, pv);
       if (Rule::kStates > 0) store_four(m + at, mv);

@@ -13,26 +13,26 @@ struct OptimizerPiece {
   int32_t decay;  ///< 0 or 1
   float lr_scale;
   int32_t zero;       ///< 1: the gradient is set to 0 behind itself, for a backward pass that adds
-  int32_t row_width;  ///< of a table whose rows are marked; the piece is whole rows
+  int32_t row_width;  ///< the table's, where rows are marked: the piece is whole rows
   int32_t unused;
-  /// In device memory, a byte a row, from the piece's first: 0 where the gradient is 0, whatever
-  /// lies there. Set by the backward kernels of tables, cleared by the step. Null: all of the
-  /// gradient is read.
+  /// The marks are in device memory, a byte a row, from the piece's first: 0 where the gradient is
+  /// 0, whatever lies there. Set by the backward kernels of tables, cleared by the step. Null: all
+  /// of the gradient is read.
   uint8_t* touched;
 };
 
-/// Whether rows of a table of that width can be marked.
+/// Says whether rows of a table of that width can be marked.
 constexpr bool marks_rows(int64_t width) { return width % 4 == 0 && width <= kOptimizerPiece; }
 
-/// One block of device memory: what a step reads, and what it reports. The host writes the first
-/// part before a replay and reads the second behind it.
+/// The state is one block of device memory that holds what a step reads and what it reports. The
+/// host writes the first part before a replay and reads the second behind it.
 struct OptimizerState {
   double lr;
-  double beta1, beta2, eps;  ///< of AdamW
+  double beta1, beta2, eps;  ///< read by AdamW
   double weight_decay;
   double max_grad_norm;  ///< 0: no clipping
   double loss_scale;     ///< divided out of the gradients
-  double momentum;       ///< of SGD
+  double momentum;       ///< read by SGD
   int64_t step;          ///< taken so far; goes up by one unless the step is skipped
 
   double grad_norm;  ///< before clipping, without the loss scale
@@ -48,13 +48,14 @@ struct OptimizerArrays {
   DType copy_dtype = DType::bf16;  ///< bf16 or f16
 };
 
+/// Bytes of workspace that a step over `pieces` pieces takes.
 size_t optimizer_workspace(int64_t pieces);
-/// Global norm, clipping and kernels/cpu/adamw.h's update of all pieces, in two launches. The norm
-/// is summed in double, in one order. The workspace must be zero before the first use, and is left
-/// fit for the next.
+/// Computes the global norm, clipping and kernels/cpu/adamw.h's update of all pieces, in two
+/// launches. The norm is summed in double, in one order. The workspace must be zero before the
+/// first use, and is left fit for the next.
 Status adamw(const OptimizerArrays& arrays, const OptimizerPiece* pieces, int64_t count,
              OptimizerState* state, void* workspace, Stream stream);
-/// The same with kernels/cpu/sgd.h's update.
+/// Takes a step like adamw(), but by kernels/cpu/sgd.h's update.
 Status sgd(const OptimizerArrays& arrays, const OptimizerPiece* pieces, int64_t count,
            OptimizerState* state, void* workspace, Stream stream);
 

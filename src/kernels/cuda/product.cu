@@ -27,11 +27,9 @@ cudaDataType_t cuda_type(DType dtype) {
   return dtype == DType::f32 ? CUDA_R_32F : dtype == DType::bf16 ? CUDA_R_16BF : CUDA_R_16F;
 }
 
-int64_t element_bytes(DType dtype) {
-  return dtype == DType::f32 ? 4 : dtype == DType::f8 ? 1 : 2;
-}
+int64_t element_bytes(DType dtype) { return dtype == DType::f32 ? 4 : dtype == DType::f8 ? 1 : 2; }
 
-/// Row-major [rows, columns] is column-major [columns, rows].
+/// Describes a matrix: row-major [rows, columns] is column-major [columns, rows].
 cublasStatus_t layout(cublasLtMatrixLayout_t* to, DType dtype, int64_t rows, int64_t columns,
                       int64_t stride) {
   return cublaslt().layout_create(to, cuda_type(dtype), static_cast<uint64_t>(columns),
@@ -45,8 +43,8 @@ cublasStatus_t layout(cublasLtMatrixLayout_t* to, DType dtype, int64_t rows, int
 Status describe(PreparedProduct& p) {
   const CublasLt& lt = cublaslt();
   const ProductShape& s = p.shape;
-  const auto compute = s.dtype == DType::f32 && s.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32
-                                                       : CUBLAS_COMPUTE_32F;
+  const auto compute =
+      s.dtype == DType::f32 && s.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
   cublasStatus_t status = lt.desc_create(&p.desc, compute, CUDA_R_32F);
   const auto set = [&](cublasLtMatmulDescAttributes_t attribute, const auto& value) {
     if (status == CUBLAS_STATUS_SUCCESS) {
@@ -69,10 +67,10 @@ Status describe(PreparedProduct& p) {
       set(CUBLASLT_MATMUL_DESC_A_SCALE_MODE, CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F);
       set(CUBLASLT_MATMUL_DESC_B_SCALE_MODE, CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F);
       // Sums of products stay in the tensor cores' registers of fewer bits: 4.52 instead of 4.83 ms
-      // for 16,384 tokens of RoBERTa-base on an H200, and 6,000 labels of MiniLM on SST-2 as near to
-      // fp32's as with sums moved to fp32 on the way (99.90 and 99.88%).
+      // for 16,384 tokens of RoBERTa-base on an H200, and 6,000 labels of MiniLM on SST-2 as near
+      // to fp32's as with sums moved to fp32 on the way (99.90 and 99.88%).
       set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, int8_t{1});
-      // Algorithms are named where there are scales; it does not read them.
+      // cuBLASLt names algorithms only where there are scales; it does not read them.
       const void* const somewhere = &p;
       set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, somewhere);
       set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, somewhere);
@@ -92,7 +90,7 @@ Status describe(PreparedProduct& p) {
   return cublas_status(status);
 }
 
-/// What all rows are aligned to, at most 16 bytes: algorithms that need more are left out.
+/// Gives what all rows are aligned to, at most 16 bytes: algorithms that need more are left out.
 uint32_t row_alignment(const ProductShape& s) {
   const int64_t in = element_bytes(s.dtype), out = element_bytes(s.out);
   uint32_t alignment = 16;
@@ -119,7 +117,7 @@ Status check(const ProductShape& s) {
 
 bool empty(const ProductShape& s) { return s.m == 0 || s.n == 0 || s.k == 0; }
 
-/// Where there is nothing to sum, c is 0 or what it was.
+/// Leaves c at 0 or at what it was, where there is nothing to sum.
 Status empty_product(const ProductShape& s, void* c, cudaStream_t stream) {
   if (s.bias && s.m > 0) return "a product along an axis of 0 elements with a bias";
   const int64_t rows = s.kind == ProductKind::weight_gradient ? s.n : s.m;
@@ -194,13 +192,12 @@ Status run_product(const PreparedProduct& p, const cublasLtMatmulAlgo_t& algorit
   }
   if (status != CUBLAS_STATUS_SUCCESS) return cublas_status(status);
   const float one = 1.0f, keep = p.shape.add ? 1.0f : 0.0f;
-  return cublas_status(lt.matmul(cublaslt_handle(), p.desc, &one, arrays.b, p.first, arrays.a, p.second,
-                                 &keep, arrays.c, p.result, arrays.c, p.result, &algorithm,
-                                 workspace, workspace_bytes, stream_of(stream)));
+  return cublas_status(lt.matmul(cublaslt_handle(), p.desc, &one, arrays.b, p.first, arrays.a,
+                                 p.second, &keep, arrays.c, p.result, arrays.c, p.result,
+                                 &algorithm, workspace, workspace_bytes, stream_of(stream)));
 }
 
-Status product_prepare(const ProductShape& shape, size_t workspace_limit,
-                       size_t* workspace_bytes) {
+Status product_prepare(const ProductShape& shape, size_t workspace_limit, size_t* workspace_bytes) {
   *workspace_bytes = 0;
   if (empty(shape) || is_plain_product(shape)) return nullptr;
   Status status = nullptr;

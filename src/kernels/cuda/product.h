@@ -2,8 +2,8 @@
 
 #include "kernels/cuda/launch.h"
 
-/// Matrix products of a linear layer y = x W^T + bias, by cuBLASLt: x [m, k], W [n, k] row-major as
-/// PyTorch has it, y [m, n].
+/// cuBLASLt computes the matrix products of a linear layer y = x W^T + bias: x [m, k], W [n, k]
+/// row-major as PyTorch has it, y [m, n].
 namespace hone::kernels::cuda {
 
 enum class ProductKind : uint8_t {
@@ -12,13 +12,13 @@ enum class ProductKind : uint8_t {
   weight_gradient,  ///< dW: c [n, k] = a [m, n]^T * b [m, k]; a is dy, b is x
 };
 
-/// What an algorithm is chosen for.
+/// An algorithm is chosen for each shape.
 struct ProductShape {
   ProductKind kind = ProductKind::forward;
-  DType dtype = DType::f32;  ///< of a and b; f8 forward alone, see fp8.h
-  DType out = DType::f32;    ///< of c and bias: dtype or f32; of f8 bf16
+  DType dtype = DType::f32;  ///< dtype of a and b; f8 is for forward alone, see fp8.h
+  DType out = DType::f32;    ///< dtype of c and bias: dtype or f32; bf16 where dtype is f8
   bool add = false;          ///< c += instead of =
-  bool bias = false;         ///< forward alone
+  bool bias = false;         ///< whether there is one; forward alone
   bool tf32 = false;         ///< fp32 operands may be rounded to tf32
   int64_t m = 0, n = 0, k = 0;
   int64_t lda = 0, ldb = 0, ldc = 0;  ///< elements from row to row
@@ -29,8 +29,8 @@ struct ProductArrays {
   const void* b = nullptr;
   const void* bias = nullptr;  ///< [n]
   void* c = nullptr;
-  const float* a_scales = nullptr;  ///< [m], of f8
-  const float* b_scales = nullptr;  ///< [n], of f8
+  const float* a_scales = nullptr;  ///< [m], scales of f8
+  const float* b_scales = nullptr;  ///< [n], scales of f8
 };
 
 /// An algorithm of cuBLASLt as it is kept in a tuning file: opaque words, worth something to the
@@ -38,7 +38,7 @@ struct ProductArrays {
 struct ProductAlgorithm {
   uint64_t words[8];
   uint64_t workspace_bytes;
-  float microseconds;  ///< as measured; 0: the library's own first choice
+  float microseconds;  ///< the measured time; 0: the library's own first choice
 };
 
 struct TunedProduct {
@@ -54,16 +54,16 @@ Status product_prepare(const ProductShape& shape, size_t workspace_limit, size_t
 /// anything in c. A choice by time is not repeatable: keep it in a tuning file.
 Status product_tune(const ProductShape& shape, const ProductArrays& arrays, void* workspace,
                     size_t workspace_limit, Stream stream);
-/// The workspace is aligned to 256 bytes, as prepared. The product of two streams may not share it.
-/// Not for two threads at once.
+/// Starts a product. The workspace is aligned to 256 bytes, as prepared. Products of two streams
+/// may not share it, and two threads may not call this at once.
 Status product(const ProductShape& shape, const ProductArrays& arrays, void* workspace,
                size_t workspace_bytes, Stream stream);
 
 /// Takes an algorithm from a tuning file; cuBLASLt checks it.
 Status product_restore(const TunedProduct& tuned);
-/// The index-th product prepared or tuned so far; "end" behind the last.
+/// Gives the index-th product prepared or tuned so far; "end" behind the last.
 Status product_tuned(int64_t index, TunedProduct* tuned);
-/// cublasLtGetVersion(), and where the library was found.
+/// Gives cublasLtGetVersion(), and where the library was found.
 Status product_library(uint64_t* version, const char** path);
 
 }  // namespace hone::kernels::cuda

@@ -6,7 +6,7 @@
 namespace hone::kernels::cuda {
 namespace {
 
-/// c[i, j] = sum over t of a[i * a_row + t * a_step] * b[j * b_row + t * b_step].
+/// Computes c[i, j] = sum over t of a[i * a_row + t * a_step] * b[j * b_row + t * b_step].
 struct Plain {
   int64_t rows, columns, depth;
   int64_t a_row, a_step, b_row, b_step, ldc;

@@ -26,7 +26,7 @@ class Timer {
   Timer& operator=(const Timer&) = delete;
   bool failed() const { return failed_; }
 
-  /// The median of a few runs in microseconds; below 0: run() failed.
+  /// Gives the median of a few runs in microseconds; below 0: run() failed.
   template <typename Run>
   float time(cudaStream_t stream, const Run& run) {
     float times[kRuns];

@@ -16,7 +16,8 @@ struct SumsList {
   int first[kLists + 1];  ///< block of each list's first 32 columns
 };
 
-__global__ void __launch_bounds__(32 * kRowLanes) add_row_sums_kernel(const __grid_constant__ SumsList all) {
+__global__ void __launch_bounds__(32 * kRowLanes)
+    add_row_sums_kernel(const __grid_constant__ SumsList all) {
   __shared__ float shared[kRowLanes][33];
   int which = 0;
   while (static_cast<int>(blockIdx.x) >= all.first[which + 1]) ++which;

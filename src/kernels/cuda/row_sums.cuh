@@ -12,7 +12,7 @@ constexpr int64_t kNormSumBlocks = 396;
 constexpr int64_t kColumnSumRuns = 128;
 
 constexpr int kColumnSumWarps = 8;
-constexpr int kColumnSumColumns = 32 * kChunk;  ///< of a block
+constexpr int kColumnSumColumns = 32 * kChunk;  ///< columns of a block
 inline int64_t column_sum_runs(int64_t rows) {
   const int64_t runs = ceil_div(rows, 4 * kColumnSumWarps);
   return runs < kColumnSumRuns ? runs : kColumnSumRuns;

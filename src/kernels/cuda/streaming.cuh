@@ -6,7 +6,7 @@
 namespace hone::kernels::cuda {
 
 constexpr int kStreamThreads = 256;
-/// Enough blocks to fill any card eight times over; the rest goes round.
+/// This many blocks fill any card eight times over; the rest of the work goes round.
 constexpr int64_t kStreamBlocks = 132 * 8 * 2;
 
 template <bool kAligned, typename Body>
@@ -18,7 +18,7 @@ __device__ __forceinline__ void for_chunks(int64_t count, const Body& body) {
   }
 }
 
-/// A chunk of a flat array of which `there` elements exist.
+/// Loads a chunk of a flat array of which `there` elements exist.
 template <bool kAligned, typename T>
 __device__ __forceinline__ Chunk load_part(const T* from, int there) {
   if (kAligned && there == kChunk) return load_chunk(from);

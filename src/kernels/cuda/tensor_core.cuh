@@ -11,7 +11,7 @@
 /// and [j][3].
 namespace hone::kernels::cuda {
 
-/// c += a * b, fp32 sums.
+/// Computes c += a * b, with fp32 sums.
 template <typename T>
 __device__ __forceinline__ void mma(float (&c)[4], const uint32_t (&a)[4], uint32_t b0,
                                     uint32_t b1) {
@@ -46,13 +46,13 @@ __device__ __forceinline__ void load_matrices_transposed(uint32_t (&r)[4], uint3
                : "r"(address));
 }
 
-/// 16 bytes to shared memory behind the thread's back; zeros where `there` is false.
+/// Copies 16 bytes to shared memory asynchronously; zeros where `there` is false.
 __device__ __forceinline__ void copy_async(uint32_t to, const void* from, bool there) {
   const int bytes = there ? 16 : 0;
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;\n" ::"r"(to), "l"(from), "r"(bytes));
 }
 __device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_group;\n"); }
-/// All but the last kPending groups have arrived, for this thread.
+/// Waits until all but the last kPending groups have arrived, for this thread.
 template <int kPending>
 __device__ __forceinline__ void wait_copies() {
   asm volatile("cp.async.wait_group %0;\n" ::"n"(kPending));
@@ -82,7 +82,7 @@ struct Tile {
                                  ((piece % kSlabPieces ^ exchange) << 4));
   }
 
-  /// From memory; rows from `there` on become zeros. All kThreads threads call it.
+  /// Copies rows from memory; rows from `there` on become zeros. All kThreads threads call it.
   template <int kThreads, typename T>
   static __device__ __forceinline__ void load(uint32_t tile, const T* from, int64_t stride,
                                               int there) {
@@ -102,7 +102,7 @@ template <int kDepth>
 struct Rows {
   uint32_t a[kDepth / 16][4];
 
-  /// From row `first` on of a tile in shared memory.
+  /// Loads rows from row `first` on of a tile in shared memory.
   template <class Tile>
   __device__ __forceinline__ void load_shared(uint32_t tile, int first) {
     const int lane = static_cast<int>(threadIdx.x % 32);
@@ -111,7 +111,7 @@ struct Rows {
       load_matrices(a[k], tile + Tile::offset(first + lane % 16, 2 * k + lane / 16));
     }
   }
-  /// From memory; rows from `there` on are zeros.
+  /// Loads rows from memory; rows from `there` on are zeros.
   template <typename T>
   __device__ __forceinline__ void load(const T* from, int64_t stride, int there) {
     const int lane = static_cast<int>(threadIdx.x % 32);
@@ -129,17 +129,18 @@ struct Rows {
   }
 };
 
-/// Products by single warps. `Tile` is the shared side's, of which `first` is a multiple of 16.
+/// Computes products by single warps. `Tile` is the shared side's, of which `first` is a multiple
+/// of 16.
 template <typename T>
 struct WarpProducts {
-  static constexpr int kRows = 16;  ///< that are multiplied together
+  static constexpr int kRows = 16;  ///< rows that are multiplied together
   static constexpr bool kAsync = false;
 
   static __device__ __forceinline__ void begin() {}
   template <class... Sums>
   static __device__ __forceinline__ void finish(Sums&...) {}
 
-  /// c = rows * tile^T, of 8 * kColumns shared rows from `first` on.
+  /// Computes c = rows * tile^T, of 8 * kColumns shared rows from `first` on.
   ///
   /// 16 rows keep the exchange of pieces, and a step along the depth is two pieces: so one address
   /// serves all, with a constant exchanged in or added.
@@ -165,7 +166,7 @@ struct WarpProducts {
     }
   }
 
-  /// sum += p * tile, over 16 * kSteps shared rows from `first` on.
+  /// Computes sum += p * tile, over 16 * kSteps shared rows from `first` on.
   template <class Tile, int kColumns, int kSteps>
   static __device__ __forceinline__ void add(float (&sum)[kColumns][4],
                                              const uint32_t (&p)[kSteps][4], uint32_t tile,
@@ -187,7 +188,7 @@ struct WarpProducts {
   }
 };
 
-/// What a product left, rounded, as the first operand of the next.
+/// Rounds what a product left, as the first operand of the next.
 template <typename T, int kColumns>
 __device__ __forceinline__ void pack_rows(const float (&c)[kColumns][4],
                                           uint32_t (&a)[kColumns / 2][4]) {
@@ -198,7 +199,7 @@ __device__ __forceinline__ void pack_rows(const float (&c)[kColumns][4],
   }
 }
 
-/// Among the four threads of a row: word i of thread t becomes word t of thread i.
+/// Transposes words among the four threads of a row: word i of thread t becomes word t of thread i.
 __device__ __forceinline__ void transpose_words(uint32_t (&w)[4]) {
 #pragma unroll
   for (int by = 2; by > 0; by /= 2) {
@@ -213,8 +214,8 @@ __device__ __forceinline__ void transpose_words(uint32_t (&w)[4]) {
   }
 }
 
-/// 16 rows of sums to memory, times `low` (rows 0 to 7) and `high`; rows from `there` on are not
-/// written. Rows are aligned to 16 bytes.
+/// Writes 16 rows of sums to memory, times `low` (rows 0 to 7) and `high`; rows from `there` on are
+/// not written. Rows are aligned to 16 bytes.
 template <int kDepth, typename T>
 __device__ __forceinline__ void store_rows(const float (&sum)[kDepth / 8][4], float low, float high,
                                            T* to, int64_t stride, int there) {

@@ -25,7 +25,7 @@ uint64_t library_version() {
   return version;
 }
 
-/// The name of the first device that can be used, which all share in a run.
+/// Gives the name of the first device that can be used, which all share in a run.
 const std::string& device_name() { return cuda_info().devices.front().name; }
 
 Json to_json(const TunedProduct& tuned) {
@@ -117,6 +117,7 @@ std::string load_tuning(const std::string& path) {
   if (!products.is_array()) fields.fail_field("products", "is not a list");
   std::vector<TunedProduct> all;
   for (const Json& product : products) all.push_back(from_json(JsonFields(product, path)));
+  if (cuda_info().devices.empty()) return "there is no GPU";
   if (device != device_name()) return fmt::format("it was made on {}", quote(device));
   if (static_cast<uint64_t>(version) != library_version()) {
     return fmt::format("it was made with cuBLASLt {}, this is {}", version, library_version());

@@ -6,14 +6,14 @@
 /// they hold in registers, with a tile that the tensor cores read from shared memory by themselves.
 namespace hone::kernels::cuda {
 
-/// What this thread wrote to shared memory, copies that have arrived included, is there for the
+/// Makes what this thread wrote to shared memory, copies that have arrived included, known to the
 /// tensor cores behind the next barrier.
 __device__ __forceinline__ void publish_shared() {
   asm volatile("fence.proxy.async.shared::cta;\n" ::: "memory");
 }
 
-/// d [kColumns][4] = (accumulate: +=) a * b, 16 deep. kTransposed: b lies [16][columns] and not
-/// [columns][16]. Asynchronous.
+/// Starts d [kColumns][4] = (accumulate: +=) a * b, 16 deep. kTransposed: b lies [16][columns] and
+/// not [columns][16]. Asynchronous.
 template <typename T, bool kTransposed>
 __device__ __forceinline__ void wgmma(float (&d)[8][4], const uint32_t (&a)[4], uint64_t b,
                                       int accumulate) {
@@ -82,7 +82,7 @@ __device__ __forceinline__ void wgmma(float (&d)[4][4], const uint32_t (&a)[4], 
   }
 }
 
-/// d += a^T * b, both in shared memory as [16][rows] and [16][columns].
+/// Starts d += a^T * b, both in shared memory as [16][rows] and [16][columns].
 template <typename T>
 __device__ __forceinline__ void wgmma_shared(float (&d)[8][4], uint64_t a, uint64_t b) {
   if constexpr (std::is_same_v<T, __nv_bfloat16>) {
@@ -118,7 +118,7 @@ __device__ __forceinline__ void wgmma_shared(float (&d)[8][4], uint64_t a, uint6
   }
 }
 
-/// d += a^T * b, both in shared memory as [16][rows] and [16][columns].
+/// Starts d += a^T * b, both in shared memory as [16][rows] and [16][columns].
 template <typename T>
 __device__ __forceinline__ void wgmma_shared(float (&d)[4][4], uint64_t a, uint64_t b) {
   if constexpr (std::is_same_v<T, __nv_bfloat16>) {
@@ -144,8 +144,8 @@ __device__ __forceinline__ void wgmma_shared(float (&d)[4][4], uint64_t a, uint6
   }
 }
 
-/// Products by warpgroups, as WarpProducts. Between begin() and finish(), the registers and tiles
-/// named in products belong to the tensor cores.
+/// Computes the products of WarpProducts by warpgroups. Between begin() and finish(), the registers
+/// and tiles named in products belong to the tensor cores.
 template <typename T>
 struct GroupProducts {
   static constexpr int kRows = 64;
@@ -154,7 +154,7 @@ struct GroupProducts {
   static __device__ __forceinline__ void begin() {
     asm volatile("wgmma.fence.sync.aligned;\n" ::: "memory");
   }
-  /// Waits for all products, `sums` being theirs.
+  /// Waits for all products, whose sums are `sums`.
   template <class... Sums>
   static __device__ __forceinline__ void finish(Sums&... sums) {
     asm volatile("wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n" ::
@@ -190,7 +190,8 @@ struct GroupProducts {
     }
   }
 
-  /// sum += a^T * b over kRows shared rows from `first` on, columns of a being the rows of the sum.
+  /// Starts sum += a^T * b over kRows shared rows from `first` on, columns of a being the rows of
+  /// the sum.
   template <class A, class B, int kRows, int kColumns>
   static __device__ __forceinline__ void add_shared(float (&sum)[kColumns][4], uint32_t a,
                                                     uint32_t b, int first) {
@@ -203,13 +204,13 @@ struct GroupProducts {
   }
 
  private:
-  /// Nothing that reads or writes c moves across.
+  /// Lets nothing that reads or writes c move across.
   template <int kColumns>
   static __device__ __forceinline__ void hold(float (&c)[kColumns][4]) {
 #pragma unroll
     for (int i = 0; i < 4 * kColumns; ++i) asm volatile("" : "+f"(c[i / 4][i % 4])::"memory");
   }
-  /// Groups of 8 rows follow each other; swizzle 1 is of 128 bytes, 2 of 64.
+  /// Describes a tile: groups of 8 rows follow each other; swizzle 1 is of 128 bytes, 2 of 64.
   template <class Tile>
   static __device__ __forceinline__ uint64_t descriptor(uint32_t address) {
     constexpr uint64_t kSwizzle = Tile::kRowBytes == 128 ? 1 : 2;

@@ -22,14 +22,14 @@ __device__ __forceinline__ uint64_t column_tile(uint32_t address) {
 }
 constexpr uint64_t kTransposedDepthStep = 16 * 128 >> 4;
 
-/// Before the first product after its registers were written by anything else.
+/// Called before the first product after anything else has written its registers.
 __device__ __forceinline__ void wgmma_fence() {
   asm volatile("wgmma.fence.sync.aligned;\n" ::: "memory");
 }
 __device__ __forceinline__ void wgmma_commit() {
   asm volatile("wgmma.commit_group.sync.aligned;\n" ::: "memory");
 }
-/// All but the last kPending groups are done.
+/// Waits until all but the last kPending groups are done.
 template <int kPending>
 __device__ __forceinline__ void wgmma_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;\n" ::"n"(kPending) : "memory");

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "device/memory.h"
+#include "kernels/cpu/attention_pairs.h"
 #include "kernels/cpu/gemm_amx-inl.h"
 #include "kernels/cpu/gemm_emulated_tiles.h"
 #include "kernels/cpu/training_test.h"
@@ -81,7 +82,7 @@ void for_each_way(int64_t head_size, const Body& body) {
 template <typename In>
 bool narrow_weights(int64_t head_size) {
   if (!std::is_same_v<In, bf16>) return false;
-  return chosen_isa() == Isa::amx ? fits_amx(head_size) : chosen_isa() == Isa::avx512_bf16;
+  return chosen_isa() == Isa::amx ? fits_amx(head_size) : has_bf16_pairs(chosen_isa());
 }
 
 template <typename Out, typename In>

@@ -159,6 +159,19 @@ TEST_P(GemmInt8, AnyNumberOfThreads) {
   }
 }
 
+/// The same bits on every processor: this is FNV-1a of C, as x86-64 has it.
+TEST_P(GemmInt8, BitsOfEveryProcessor) {
+  ThreadPool pool(2);
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const int64_t k : {1, 37, 384, 1000, 3072}) {
+    const Product product(GetParam(), 19, 45, k, k != 37);
+    std::vector<float> c(product.m * product.ldc);
+    run(GetParam(), product.args(c.data()), pool);
+    for (const float value : c) hash = (hash ^ std::bit_cast<uint32_t>(value)) * 0x100000001b3;
+  }
+  EXPECT_EQ(hash, 0xf610e4fd659882d1ULL);
+}
+
 /// Sums that would saturate 16 bits, in both directions.
 TEST_P(GemmInt8, LargestBytes) {
   ThreadPool pool(1);

@@ -1,5 +1,4 @@
-#include "kernels/cuda/embedding_backward.h"
-
+#include "kernels/cuda/embedding.h"
 #include "kernels/cuda/gpu_test.h"
 
 namespace hone::kernels::cuda {

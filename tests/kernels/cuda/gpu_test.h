@@ -38,6 +38,19 @@ inline std::vector<double> widened(const std::vector<float>& values) {
   return {values.begin(), values.end()};
 }
 
+/// Sizes of flat arrays: around a chunk of a thread, a block of them, and more than all blocks of a
+/// launch take at once.
+constexpr int64_t kFlatCounts[] = {0, 1, 7, 8, 9, 2047, 2048, 2049, 132 * 16 * 2048 + 3};
+/// Elements by which arrays begin behind their alignment.
+constexpr int64_t kShifts[] = {0, 1};
+
+/// `values` behind `shift` elements that no kernel may change.
+inline std::vector<float> shifted(const std::vector<float>& values, int64_t shift) {
+  std::vector<float> out(static_cast<size_t>(shift), 5.0f);
+  out.insert(out.end(), values.begin(), values.end());
+  return out;
+}
+
 /// Skips, and says why, where there is no GPU.
 class GpuTest : public testing::Test {
  protected:

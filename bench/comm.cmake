@@ -1,0 +1,2 @@
+add_executable(overlap_bench overlap_bench.cpp)
+target_link_libraries(overlap_bench PRIVATE hone_train)

@@ -1,0 +1,20 @@
+# For packages: static archives of libraries that other systems have in other versions, linked in
+# place of the shared ones that were found. tools/static_libraries makes them of the same versions,
+# so that headers, and with them all objects, are those of any build.
+set(HONE_ARCHIVES "" CACHE PATH "A folder of static archives to link in place of shared libraries")
+if(HONE_ARCHIVES)
+  foreach(pair fmt::fmt=fmt hwy::hwy=hwy simdjson::simdjson=simdjson LibLZMA::LibLZMA=lzma)
+    string(REGEX MATCH "(.*)=(.*)" pair ${pair})
+    set(library ${CMAKE_MATCH_1})
+    set(archive ${HONE_ARCHIVES}/lib/lib${CMAKE_MATCH_2}.a)
+    if(NOT EXISTS ${archive})
+      message(FATAL_ERROR "HONE_ARCHIVES: there is no ${archive}")
+    endif()
+    get_target_property(configurations ${library} IMPORTED_CONFIGURATIONS)
+    foreach(configuration IN LISTS configurations)
+      set_target_properties(${library} PROPERTIES IMPORTED_LOCATION_${configuration} ${archive})
+    endforeach()
+    set_target_properties(${library} PROPERTIES IMPORTED_LOCATION ${archive})
+  endforeach()
+  set(ONIGURUMA ${HONE_ARCHIVES}/lib/libonig.a)
+endif()

@@ -1,0 +1,48 @@
+#include "api/option_names.h"
+
+#include <algorithm>
+
+namespace hone::api {
+namespace {
+
+constexpr OptionName kOptionNames[] = {
+    {"batch.accumulation", "gradient_accumulation_steps"},
+    {"batch.find_size", "auto_find_batch_size"},
+    {"batch.max_tokens", "max_tokens_per_batch"},
+    {"batch.train", "per_device_train_batch_size"},
+    {"checkpoint_segments", "gradient_checkpointing"},
+    {"data.folder", "data"},
+    {"data.task", "task_name"},
+    {"data.train_file", "train_file"},
+    {"data.validation_file", "validation_file"},
+    {"evaluation", "eval_strategy"},
+    {"lora", "lora_rank"},
+    {"lora.alpha", "lora_alpha"},
+    {"lora.dropout", "lora_dropout"},
+    {"lora.rank", "lora_rank"},
+    {"lora.targets", "lora_target_modules"},
+    {"max_length", "max_seq_length"},
+    {"model.exits", "early_exit"},
+    {"model.tokenizer", "tokenizer_name"},
+    {"output", "output_dir"},
+    {"overwrite", "overwrite_output_dir"},
+    {"positive_weights", "pos_weights"},
+    {"resume", "resume_from_checkpoint"},
+    {"saving", "save_strategy"},
+    {"schedule", "lr_scheduler_type"},
+    {"stopping.load_best", "load_best_model_at_end"},
+    {"stopping.metric", "metric_for_best_model"},
+};
+
+}  // namespace
+
+std::span<const OptionName> option_names() { return kOptionNames; }
+
+std::string_view option_of(std::string_view field) {
+  const auto* const found =
+      std::find_if(std::begin(kOptionNames), std::end(kOptionNames),
+                   [&](const OptionName& entry) { return entry.field == field; });
+  return found == std::end(kOptionNames) ? std::string_view() : found->option;
+}
+
+}  // namespace hone::api

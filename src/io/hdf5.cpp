@@ -1,0 +1,58 @@
+// Opens libhone_hdf5.so, which holds all that knows HDF5.
+
+#include "io/hdf5.h"
+
+#include <dlfcn.h>
+
+#include "base/error.h"
+#include "base/plugin.h"
+#include "io/hdf5_plugin.h"
+
+namespace hone::io {
+namespace {
+
+const Hdf5Plugin& hdf5_plugin() {
+  static const Hdf5Plugin& opened =
+      load_hdf5_plugin(plugin_path("HONE_HDF5_PLUGIN", "libhone_hdf5.so"));
+  return opened;
+}
+
+}  // namespace
+
+const Hdf5Plugin& load_hdf5_plugin(const std::string& path) {
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    const char* why = dlerror();
+    fail(ErrorKind::unsupported,
+         "the HDF5 library of hone cannot be opened: {}; it is built where libhdf5-dev and "
+         "libdeflate-dev are installed",
+         why ? why : path);
+  }
+  const auto entry = reinterpret_cast<Hdf5Entry>(dlsym(library, kHdf5Entry));
+  const Hdf5Plugin* found = entry ? entry() : nullptr;
+  if (!found) fail(ErrorKind::unsupported, "{} is not the HDF5 library of hone", path);
+  if (found->interface != kHdf5Interface || std::string_view(found->version) != HONE_VERSION) {
+    fail(ErrorKind::unsupported,
+         "{} is the HDF5 library of another hone (version {}, interface {}; this one is {}, {})",
+         path, found->version, found->interface, HONE_VERSION, kHdf5Interface);
+  }
+  return *found;
+}
+
+std::unique_ptr<TableBuilder> build_table(const std::vector<Column>& columns, int64_t rows) {
+  return std::unique_ptr<TableBuilder>(hdf5_plugin().build(columns, rows));
+}
+
+std::string build_table_index(const std::vector<Column>& columns,
+                              std::span<const TablePart> parts) {
+  return hdf5_plugin().build_index(columns, parts);
+}
+
+std::unique_ptr<TableReader> open_table(const std::string& path,
+                                        const std::vector<std::string>& columns) {
+  return std::unique_ptr<TableReader>(hdf5_plugin().open(path, columns));
+}
+
+std::string hdf5_version() { return hdf5_plugin().library_version(); }
+
+}  // namespace hone::io

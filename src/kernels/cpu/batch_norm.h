@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/thread_pool.h"
+#include "kernels/cpu/wide.h"
+
+namespace hone::kernels {
+
+/// A batch norm's parameters and running statistics, [width] each. Training sets the statistics
+/// (running = (1 - momentum) running + momentum batch's, the variance by n - 1 as PyTorch has it).
+template <typename T>
+struct BatchNorm {
+  const Wide<T>* weight;
+  const Wide<T>* bias;
+  Wide<T>* running_mean;
+  Wide<T>* running_variance;
+  double eps;
+  double momentum;
+};
+
+/// y [rows, width] = (x - running mean) / sqrt(running variance + eps) * weight + bias. A row's
+/// bits depend on that row alone.
+template <typename T>
+void batch_norm_infer(const BatchNorm<T>& norm, const T* x, int64_t rows, int64_t width, T* y,
+                      ThreadPool& pool);
+
+/// Gives the scratch bytes of batch_norm_train() and batch_norm_backward().
+size_t batch_norm_workspace(int64_t rows, int64_t width);
+
+/// Normalises with the mean and variance over the rows, which are kept in mean and rstd [width] for
+/// the backward pass, and updates the running ones. Sums run in one order for any number of
+/// threads.
+template <typename T>
+void batch_norm_train(const BatchNorm<T>& norm, const T* x, int64_t rows, int64_t width, T* y,
+                      Wide<T>* mean, Wide<T>* rstd, void* workspace, ThreadPool& pool);
+
+/// Sets (=) dx and adds (+=) to dweight and dbias, which may be null.
+template <typename T>
+void batch_norm_backward(const T* dy, const T* x, const Wide<T>* mean, const Wide<T>* rstd,
+                         const Wide<T>* weight, int64_t rows, int64_t width, T* dx,
+                         Wide<T>* dweight, Wide<T>* dbias, void* workspace, ThreadPool& pool);
+
+}  // namespace hone::kernels

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/batch.h"
+#include "plan/runner.h"
+
+namespace hone::models {
+
+struct NamedValue {
+  std::string name;
+  Value value;
+};
+
+/// A recorded pass over a batch: what it computes, and the values by which others reach into it.
+struct Pass {
+  std::shared_ptr<Plan> plan = std::make_shared<Plan>();
+  std::vector<Value> inputs;  ///< in the order of the batches' layout
+  Value output;               ///< fp32, what was asked for; a training step's is the answer
+  std::vector<NamedValue> outputs = {};  ///< fp32, what it gives beside the output
+
+  /// A training step has random, int64 [1, 2], seed and step; scale, fp64 [1, 2] as in
+  /// ops::LossInputs; and labels.
+  Value random;
+  Value scale;
+  Value labels;
+  /// A training step has losses: fp64 [1, 1] each, the batch's share of the mean of each loss.
+  std::vector<NamedValue> losses = {};
+  std::vector<bool> shadows = {};    ///< by slot: read in another dtype than it is kept in
+  std::vector<bool> set_slots = {};  ///< by slot: its gradient is set (=), not added to
+  /// The steps before the first loss; those behind are the losses and the backward pass.
+  size_t forward_steps = 0;
+
+  /// Binds a batch's arrays, not its labels.
+  void bind(const data::Batch& batch, Runner& runner) const;
+};
+
+/// Declares the inputs of a layout in a pass' plan.
+void declare_inputs(const data::BatchLayout& layout, Pass& pass);
+
+/// One of the parts of a forward pass that is cut, so that samples may leave between them, and
+/// weights come and go.
+struct Part : Pass {
+  Value input;                ///< what the part before gave, to be bound; on a GPU resident
+  std::optional<Value> exit;  ///< fp32 [samples, labels]: an answer that may do
+  Value carried;              ///< what goes from a SplitPart's first half to its second
+};
+
+/// A part with an exit in two, where its samples may leave in between: what the exit reads is a
+/// fraction of a part.
+struct SplitPart {
+  Part exit_part;  ///< gives `carried` and `exit`; no output
+  Part remainder;  ///< takes `carried`
+};
+
+}  // namespace hone::models

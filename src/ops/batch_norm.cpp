@@ -1,0 +1,149 @@
+#include "ops/batch_norm.h"
+
+#include "kernels/cpu/batch_norm.h"
+#include "ops/accumulate.h"
+#include "ops/by_dtype.h"
+#include "plan/frame.h"
+
+namespace hone::ops {
+namespace {
+
+struct BatchNorm {
+  Value x;
+  BatchNormParameters norm;
+  Value y;
+  /// The batch's mean and 1 / sqrt(variance + eps), [1, width] each; kept for the backward pass.
+  std::optional<std::pair<Value, Value>> statistics;
+
+  kernels::cuda::BatchNorm gpu_args(const Frame& frame) const {
+    kernels::cuda::BatchNorm args{x.dtype};
+    args.rows = frame.rows(x);
+    args.width = x.width;
+    args.x = frame.data<const void>(x);
+    args.y = frame.data<void>(y);
+    args.weight = frame.weight<float>(norm.weight);
+    args.bias = frame.weight<float>(norm.bias);
+    args.eps = norm.eps;
+    args.momentum = norm.momentum;
+    if (!statistics) {
+      args.running_mean = const_cast<float*>(frame.weight<float>(norm.running_mean));
+      args.running_variance = const_cast<float*>(frame.weight<float>(norm.running_variance));
+      return args;
+    }
+    args.running_mean = frame.state(norm.running_mean);
+    args.running_variance = frame.state(norm.running_variance);
+    args.mean = frame.data<float>(statistics->first);
+    args.rstd = frame.data<float>(statistics->second);
+    return args;
+  }
+
+  template <typename T>
+  void run(const Frame& frame) const {
+    using Parameter = kernels::Wide<T>;
+    kernels::BatchNorm<T> args{};
+    args.weight = frame.weight<Parameter>(norm.weight);
+    args.bias = frame.weight<Parameter>(norm.bias);
+    args.running_mean = const_cast<Parameter*>(frame.weight<Parameter>(norm.running_mean));
+    args.running_variance = const_cast<Parameter*>(frame.weight<Parameter>(norm.running_variance));
+    args.eps = norm.eps;
+    args.momentum = norm.momentum;
+    const T* in = frame.data<const T>(x);
+    T* out = frame.data<T>(y);
+    if (!statistics) {
+      return kernels::batch_norm_infer<T>(args, in, frame.rows(x), x.width, out, frame.pool());
+    }
+    kernels::batch_norm_train<T>(
+        args, in, frame.rows(x), x.width, out, frame.data<Parameter>(statistics->first),
+        frame.data<Parameter>(statistics->second), frame.workspace(), frame.pool());
+  }
+
+  void emit(Plan& plan) const {
+    Step step{"batch_norm", {x}, {y}, [op = *this, gpu = plan.gpu()](const Frame& frame) {
+                if (gpu) {
+                  const GpuFrame& device = frame.gpu();
+                  return device.check(device.api->batch_norm(op.gpu_args(frame), device.stream));
+                }
+                by_dtype(op.x.dtype, [&]<typename T>(T) { op.run<T>(frame); });
+              }};
+    step.weights = {norm.weight, norm.bias};
+    const std::vector<Weight> running = {norm.running_mean, norm.running_variance};
+    if (statistics) {
+      step.writes.insert(step.writes.end(), {statistics->first, statistics->second});
+      step.state = running;
+      step.workspace = [width = x.width, rows = x.rows](const Extents& e, int) {
+        return kernels::batch_norm_workspace(e[rows], width);
+      };
+    } else {
+      step.weights.insert(step.weights.end(), running.begin(), running.end());
+    }
+    plan.add(std::move(step));
+  }
+
+  Value emit_backward(Tape& tape, Value dy) const {
+    Plan& plan = tape.plan();
+    const Value dx = plan.temporary(x.dtype, x.rows, x.width);
+    const auto [mean, rstd] = *statistics;
+    Step step{"batch_norm_backward", {dy, x, mean, rstd}, {dx}, {}};
+    step.weights = {norm.weight};
+    step.gradients = tape.trained({norm.weight, norm.bias});
+    step.workspace = [width = x.width, rows = x.rows](const Extents& e, int) {
+      return kernels::batch_norm_workspace(e[rows], width);
+    };
+    step.run = [op = *this, dy, dx, gpu = plan.gpu()](const Frame& frame) {
+      if (gpu) return op.run_backward_on_gpu(frame, dy, dx);
+      by_dtype(op.x.dtype, [&]<typename T>(T) { op.run_backward<T>(frame, dy, dx); });
+    };
+    plan.add(std::move(step));
+    return dx;
+  }
+
+  void run_backward_on_gpu(const Frame& frame, Value dy, Value dx) const {
+    kernels::cuda::BatchNormBackward args{x.dtype};
+    args.rows = frame.rows(x);
+    args.width = x.width;
+    args.dy = frame.data<const void>(dy);
+    args.x = frame.data<const void>(x);
+    args.mean = frame.data<const float>(statistics->first);
+    args.rstd = frame.data<const float>(statistics->second);
+    args.weight = frame.weight<float>(norm.weight);
+    args.dx = frame.data<void>(dx);
+    args.dweight = static_cast<float*>(frame.gradient(norm.weight));
+    args.dbias = static_cast<float*>(frame.gradient(norm.bias));
+    args.sums = static_cast<float*>(frame.workspace());
+    frame.gpu().check(frame.gpu().api->batch_norm_backward(args, frame.gpu().stream));
+  }
+
+  template <typename T>
+  void run_backward(const Frame& frame, Value dy, Value dx) const {
+    using Parameter = kernels::Wide<T>;
+    kernels::batch_norm_backward<T>(
+        frame.data<const T>(dy), frame.data<const T>(x),
+        frame.data<const Parameter>(statistics->first),
+        frame.data<const Parameter>(statistics->second), frame.weight<Parameter>(norm.weight),
+        frame.rows(x), x.width, frame.data<T>(dx),
+        static_cast<Parameter*>(frame.gradient(norm.weight)),
+        static_cast<Parameter*>(frame.gradient(norm.bias)), frame.workspace(), frame.pool());
+  }
+};
+
+}  // namespace
+
+Value batch_norm(Tape& tape, Value x, const BatchNormParameters& norm) {
+  Plan& plan = tape.plan();
+  BatchNorm op{x, norm, plan.temporary(x.dtype, x.rows, x.width), {}};
+  if (tape.training()) {
+    const DType wide = wide_dtype(x.dtype);
+    op.statistics = {plan.temporary(wide, Axis::one, x.width),
+                     plan.temporary(wide, Axis::one, x.width)};
+  }
+  op.emit(plan);
+  const bool trains = tape.trainable(norm.weight) || tape.trainable(norm.bias);
+  if (!op.statistics || (!trains && !tape.needs_gradient(x))) return op.y;
+  tape.on_backward(op.y, [&tape, op] {
+    const Value dx = op.emit_backward(tape, *tape.gradient(op.y));
+    if (tape.needs_gradient(op.x)) accumulate(tape, op.x, dx);
+  });
+  return op.y;
+}
+
+}  // namespace hone::ops

@@ -1,0 +1,18 @@
+#include "plan/run_sink.h"
+
+#include <algorithm>
+
+namespace hone {
+
+void OpTimes::on_step(const StepEvent& event) {
+  const Step& step = event.step;
+  auto it = std::find_if(list_.begin(), list_.end(),
+                         [&](const OpTime& time) { return time.name == step.name; });
+  if (it == list_.end()) it = list_.insert(list_.end(), OpTime{step.name});
+  ++it->calls;
+  it->seconds += event.seconds;
+  if (step.flops) it->flops += step.flops(event.extents);
+  it->bytes += event.plan.bytes_moved(step, event.extents);
+}
+
+}  // namespace hone

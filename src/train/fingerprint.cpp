@@ -1,0 +1,65 @@
+#include "train/fingerprint.h"
+
+#include <fmt/ranges.h>
+
+#include "comm/agree.h"
+#include "data/content_hash.h"
+
+namespace hone::train {
+
+Fingerprint fingerprint_of(const Options& options, const TrainedModel& model, const Datasets& data,
+                           const StepSchedule& schedule, const RunSize& size) {
+  const models::ModelConfig& config = model.config();
+  const auto& lora = model.model().lora();
+  const optim::OptimizerOptions& optimizer = options.optimizer;
+  const int64_t virtual_ranks = options.parallel.virtual_ranks;
+  return {{"model", config.summary()},
+          {"adapter", lora ? fmt::format("rank {} alpha {} on {}", lora->rank, lora->alpha,
+                                         fmt::join(lora->targets, ","))
+                           : "none"},
+          {"early exits", models::exit_method_name(config.exits.method)},
+          {"frozen weights", options.model.freeze},
+          {"precision", std::string(dtype_name(options.step.dtype))},
+          {"device", options.gpu ? "cuda" : "cpu"},
+          {"seed", std::to_string(options.seed)},
+          {"training data", data.training_key},
+          {"batch size", std::to_string(options.batch.train * size.devices)},
+          {"token budget", std::to_string(options.batch.max_tokens * size.devices)},
+          {kAccumulation, std::to_string(options.batch.accumulation)},
+          {"number of steps", std::to_string(schedule.steps)},
+          {"learning rate", fmt::format("{}", options.learning_rate)},
+          {"warm-up", std::to_string(schedule.learning_rate.warmup)},
+          {"weight decay", fmt::format("{}", options.optimizer.weight_decay)},
+          {"order of samples", options.batch.group_by_length ? "by length" : "shuffled"},
+          {"schedule", std::to_string(static_cast<int>(schedule.learning_rate.kind))},
+          {"optimiser", fmt::format("{} {} {} {} {} {}", static_cast<int>(optimizer.kind),
+                                    optimizer.beta1, optimizer.beta2, optimizer.eps,
+                                    optimizer.momentum, optimizer.max_grad_norm)},
+          {"label smoothing", fmt::format("{}", options.label_smoothing)},
+          {"virtual ranks", virtual_ranks > 0 ? std::to_string(virtual_ranks) : "none"},
+          {kRanks, std::to_string(size.ranks)},
+          // The order of sums on a GPU does not depend on it.
+          {kThreads, options.gpu ? "any" : std::to_string(size.threads)}};
+}
+
+void agree_on_model(comm::Communicator& ranks, const Options& options, const TrainedModel& model) {
+  comm::Fields fields = {
+      {"version", HONE_VERSION},
+      {"instruction set", std::string(isa_name(model.model().parameters().isa()))},
+      {"precision", std::string(dtype_name(options.step.dtype))},
+      {"seed", std::to_string(options.seed)}};
+  for (const data::TextFile& file : model.files().texts) {
+    data::ContentHash hash;
+    hash.text(file.text);
+    fields.emplace_back(file.name, data::hex(hash.value()));
+  }
+  comm::agree(ranks, fields);
+}
+
+void agree_on_run(comm::Communicator& ranks, const Fingerprint& fingerprint) {
+  comm::Fields fields = fingerprint;
+  std::erase_if(fields, [](const auto& field) { return field.first == kThreads; });
+  comm::agree(ranks, fields);
+}
+
+}  // namespace hone::train

@@ -1,0 +1,199 @@
+#include "train/trained_model.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "device/cpu_info.h"
+#include "io/folder.h"
+#include "io/weights.h"
+#include "models/built_in.h"
+#include "models/freeze.h"
+#include "models/init.h"
+#include "models/save.h"
+#include "models/stored_weights.h"
+
+namespace hone::train {
+namespace {
+
+constexpr uint64_t kMostConfigBytes = 16 << 20;
+
+/// Sets fields of a config: "NAME=VALUE,...", of which numbers are numbers.
+void override_fields(std::string_view overrides, Json& config) {
+  while (!overrides.empty()) {
+    const size_t comma = std::min(overrides.find(','), overrides.size());
+    const std::string_view item = overrides.substr(0, comma);
+    overrides.remove_prefix(std::min(comma + 1, overrides.size()));
+    const size_t equals = item.find('=');
+    if (equals == std::string_view::npos || equals == 0) {
+      fail(ErrorKind::usage, "model.overrides: expected NAME=VALUE, got {}", quote(item));
+    }
+    const std::string value(item.substr(equals + 1));
+    Json parsed = Json::parse(value, nullptr, false);
+    config[std::string(item.substr(0, equals))] =
+        parsed.is_number() || parsed.is_boolean() ? std::move(parsed) : Json(value);
+  }
+}
+
+}  // namespace
+
+TrainedModel::TrainedModel(const Options& options, const Corpus& corpus) {
+  if (!options.model.model.empty()) {
+    open_folder(options);
+  } else if (!options.model.config.empty() || !options.model.type.empty()) {
+    open_config(options, corpus);
+  } else {
+    open_built_in(options);
+  }
+  adopt_labels(corpus, *folder_.config);
+  if (options.model.exits) folder_.config->exits.method = *options.model.exits;
+  check_exits();
+  std::optional<nn::LoraOptions> lora = options.model.lora;
+  if (!folder_.adapter.empty()) lora = models::open_adapter(folder_)->options();
+  if (lora && !weights_from_) {
+    fail(ErrorKind::usage, "lora: adapters need the weights of a `model` to stand beside");
+  }
+  model_ = models::make_model(*folder_.config,
+                              {DType::f32, Target::of(options.gpu), true, std::move(lora)});
+  std::vector<bool> added;
+  if (weights_from_) {
+    const auto adapter = models::open_adapter(folder_);
+    const auto weights = models::open_checkpoint(*weights_from_);
+    models::LoadReport report = models::preview_load(
+        *model_, *weights, {.head_seed = options.seed, .adapter = adapter.get()});
+    has_new_head_ = !report.fresh.empty();
+    added = std::move(report.added);
+  }
+  trainable_ = models::trainable_slots(*model_, options.model.freeze, added);
+  if (folder_.config->exits.method == models::ExitMethod::deebert) {
+    // The second stage leaves the model as it is and trains its exits.
+    for (const nn::Parameter& parameter : model_->parameters().list()) {
+      trainable_[static_cast<size_t>(parameter.weight.slot)] =
+          models::is_exit_weight(parameter.tensors.front());
+    }
+  }
+}
+
+void TrainedModel::check_exits() const {
+  const models::ModelConfig& config = *folder_.config;
+  if (config.exits.method == models::ExitMethod::none) return;
+  if (config.depth() < 2) {
+    fail(ErrorKind::usage, "model.exits: {} has one layer; there is nothing to leave before",
+         origin_);
+  }
+  if (config.exits.method == models::ExitMethod::deebert &&
+      config.problem != ProblemType::single_label) {
+    fail(ErrorKind::unsupported,
+         "model.exits: deebert measures the entropy of one label's distribution; use pabee");
+  }
+}
+
+void TrainedModel::open_folder(const Options& options) {
+  folder_ = models::open_model_folder(io::resolve_model(options.model.model));
+  origin_ = folder_.path;
+  weights_from_ = std::filesystem::absolute(folder_.path).string();  // adapters name it
+  open_processor(options.model.tokenizer.empty() ? folder_.path : options.model.tokenizer, options);
+}
+
+void TrainedModel::open_config(const Options& options, const Corpus& corpus) {
+  std::string file = options.model.config;
+  if (file.empty()) {
+    file = "new " + options.model.type;
+    folder_.config_json = {{"model_type", options.model.type}};
+  } else {
+    if (folder_exists(file)) file += "/config.json";
+    folder_.config_json = parse_json(read_file(file, kMostConfigBytes), file);
+  }
+  origin_ = file;
+  override_fields(options.model.overrides, folder_.config_json);
+  const models::Family& family = models::find_family(JsonFields(folder_.config_json, file));
+  if (family.make_new) return open_new(family, options, corpus);
+  if (options.model.config.empty()) {
+    fail(ErrorKind::usage, "model.type: {} needs a `model.config` and a `model.tokenizer`",
+         quote(options.model.type));
+  }
+  folder_.config = models::read_model_config(folder_.config_json, file);
+  if (options.model.tokenizer.empty()) {
+    fail(ErrorKind::usage, "model.tokenizer: missing; a model from {} needs one", file);
+  }
+  open_processor(options.model.tokenizer, options);
+}
+
+void TrainedModel::open_new(const models::Family& family, const Options& options,
+                            const Corpus& corpus) {
+  models::NewModelOptions made{options.model.tokenizer, options.model.max_length, {}};
+  if (corpus.training) made.open = corpus.training->split.open;
+  models::NewModel model = family.make_new(folder_.config_json, origin_, made);
+  folder_.config_json = std::move(model.config_json);
+  folder_.config = std::move(model.config);
+  processor_ = std::move(model.processor);
+}
+
+void TrainedModel::open_built_in(const Options& options) {
+  models::NewModel built_in = models::built_in_model(options.model.max_length);
+  origin_ = models::kBuiltIn;
+  folder_.config_json = std::move(built_in.config_json);
+  folder_.config = std::move(built_in.config);
+  processor_ = std::move(built_in.processor);
+}
+
+void TrainedModel::open_processor(const std::string& path, const Options& options) {
+  processor_ = models::family_of(*folder_.config)
+                   .open_processor(*folder_.config, {.path = path,
+                                                     .model = origin_,
+                                                     .max_units = options.model.max_length,
+                                                     .clamps = true});
+}
+
+TrainedModel::Report TrainedModel::load(uint64_t seed, ThreadPool& pool) {
+  if (!weights_from_) {
+    models::init_random(*model_, seed, config().initializer_range, pool);
+    return {};
+  }
+  const auto adapter = models::open_adapter(folder_);
+  models::LoadReport report = fill(adapter.get(), seed, pool);
+  return {std::move(report.fresh), std::move(report.unexpected)};
+}
+
+models::LoadReport TrainedModel::fill(const models::Adapter* adapter, std::optional<uint64_t> seed,
+                                      ThreadPool& pool) {
+  const auto weights = models::open_checkpoint(*weights_from_);
+  return models::load_weights(*model_, *weights, pool, {.head_seed = seed, .adapter = adapter});
+}
+
+void TrainedModel::restore(const std::string& folder, ThreadPool& pool) {
+  model_->parameters().refresh_host();  // some of the host's arrays may stay as they are
+  if (model_->lora()) {
+    const models::Adapter adapter(folder);
+    fill(&adapter, {}, pool);
+  } else {
+    models::load_weights(*model_, *io::Weights::open(folder), pool);
+  }
+}
+
+void TrainedModel::save(const std::string& folder) const {
+  model_->parameters().refresh_host();
+  const ModelFiles files = this->files();
+  for (const data::TextFile& file : files.texts) write_file(folder + "/" + file.name, file.text);
+  models::save_arrays(files.weights, models::weights_of(*model_), folder);
+}
+
+ModelFiles TrainedModel::files() const {
+  ModelFiles files;
+  const auto add = [&](const char* name, const Json& json) {
+    files.texts.push_back({name, indented_json(json)});
+  };
+  add("config.json", models::config_for_saving(folder_.config_json, *model_));
+  if (model_->lora()) {
+    add("adapter_config.json", models::adapter_config(*model_, trainable_, *weights_from_));
+    files.weights = models::adapter_file(*model_, trainable_);
+  } else {
+    files.weights = models::weights_file(*model_);
+  }
+  for (data::TextFile& file : processor_->files()) files.texts.push_back(std::move(file));
+  return files;
+}
+
+}  // namespace hone::train

@@ -1,0 +1,54 @@
+// What is no acceptable request, over a connection.
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "http/http_client.h"
+#include "http/malformed_cases.h"
+#include "http/test_handler.h"
+
+namespace hone::http {
+namespace {
+
+class MalformedRequest : public testing::TestWithParam<MalformedCase> {};
+
+TEST_P(MalformedRequest, IsRefusedAndEndsTheConnection) {
+  TestHandler handler;
+  const auto server = open_server(test_options(), handler);
+  HttpClient client(server->port());
+  // A good request comes first and another behind: the one is answered, the other is not.
+  ASSERT_EQ(client.ask(get("/")).status, 200);
+  client.send(GetParam().bytes + get("/"));
+  const ClientResponse response = client.receive();
+  EXPECT_EQ(response.status, GetParam().status) << response.body;
+  EXPECT_TRUE(response.has("connection: close"));
+  client.end_sending();
+  EXPECT_TRUE(client.closed());
+  EXPECT_EQ(handler.handled(), 1);
+  EXPECT_EQ(HttpClient(server->port()).ask(get("/")).status, 200);
+}
+
+INSTANTIATE_TEST_SUITE_P(Http, MalformedRequest, testing::ValuesIn(malformed_cases()),
+                         [](const auto& test) { return test.param.name; });
+
+TEST(Malformed, GarbageHarmsNobody) {
+  TestHandler handler;
+  const auto server = open_server(test_options(), handler);
+  std::mt19937 random(1);
+  for (int i = 0; i < 200; ++i) {
+    std::string garbage(random() % 5000, '\0');
+    for (char& c : garbage) c = static_cast<char>(random());
+    if (i % 3 == 1) garbage = "GET / HTTP/1.1\r\n" + garbage;
+    if (i % 3 == 2) garbage = with_chunks(garbage);
+    HttpClient client(server->port());
+    client.send(garbage);
+    client.end_sending();
+    client.receive();
+  }
+  EXPECT_EQ(handler.handled(), 0);
+  EXPECT_EQ(HttpClient(server->port()).ask(get("/")).status, 200);
+}
+
+}  // namespace
+}  // namespace hone::http

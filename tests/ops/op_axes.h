@@ -1,0 +1,31 @@
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <memory>
+
+#include "plan/axes.h"
+
+/// The axes of the ops' tests: a packed batch of sequences.
+namespace hone::ops {
+
+inline constexpr Axis kTokens{1};
+inline constexpr Axis kSequences{2};
+inline constexpr Axis kReads{3};
+inline constexpr Axis kLongest{4};
+
+/// Rounds tokens up, so that a GPU runs rows that are no batch's.
+inline std::shared_ptr<const Axes> bucket_axes() {
+  auto axes = std::make_shared<Axes>();
+  axes->count(kTokens, "tokens", [](const Extents& batch, const Extents&) {
+    const int64_t step = batch[kTokens] <= 32 ? 8 : 32;
+    return (batch[kTokens] + step - 1) / step * step;
+  });
+  axes->count(kLongest, "longest", [](const Extents& batch, const Extents& bucket) {
+    const auto longest = static_cast<uint64_t>(std::max<int64_t>(32, batch[kLongest]));
+    return std::min(static_cast<int64_t>(std::bit_ceil(longest)), bucket[kTokens]);
+  });
+  return axes;
+}
+
+}  // namespace hone::ops

@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""Fails where a comment of src or include begins in the middle of a sentence."""
+import pathlib
+import re
+import sys
+
+# Strings and characters are matched too, so that slashes in them open no comment.
+TOKEN = re.compile(
+    r'(?P<comment>//[^\n]*)|/\*.*?\*/|\'(?:\\[^\']+|[^\'\\])\'|R"(\w*)\(.*?\)\2"|"(?:\\.|[^"\\\n])*"',
+    re.DOTALL)
+# A comment that begins so refers to a sentence that is not there.
+OPENERS = ("of", "and", "or", "but", "that", "which", "those", "the same", "as", "with", "for",
+           "once", "also", "likewise")
+# Behind a member these can be its definition ("by slot"); before a declaration they cannot.
+BEFORE_CODE = ("by", "from", "to", "until", "around", "behind", "between", "its", "their")
+
+
+def comments_of(text: str):
+    """Line, text and whether it stands behind code, of each comment; the lines of one are joined."""
+    end, place, found = 0, None, []
+    for match in TOKEN.finditer(text):
+        if match["comment"] is None:
+            continue
+        line = text.count("\n", 0, match.start()) + 1
+        marker, words = re.match(r"(/+<?)\s*(.*)", match["comment"]).groups()
+        begin = text.rfind("\n", 0, match.start()) + 1
+        trails = bool(text[begin:match.start()].strip())
+        before, place = place, (match.start() - begin, marker)
+        if not trails and line == end + 1 and place == before:
+            found[-1][1] += " " + words
+        else:
+            found.append([line, words, trails])
+        end = line
+    return [tuple(comment) for comment in found]
+
+
+def opener_of(words: str, trails: bool) -> str:
+    """The words with which a comment may not begin, where it begins so; otherwise empty."""
+    openers = OPENERS if trails else OPENERS + BEFORE_CODE
+    return next((o for o in openers if re.match(rf"{o}\b", words, re.IGNORECASE)), "")
+
+
+def main() -> int:
+    root = pathlib.Path(__file__).resolve().parent.parent
+    faults = 0
+    for path in sorted(p for folder in ("include", "src") for p in (root / folder).rglob("*")):
+        if path.suffix not in (".h", ".cpp", ".inc", ".cu", ".cuh"):
+            continue
+        for line, words, trails in comments_of(path.read_text()):
+            if opener := opener_of(words, trails):
+                print(f"{path.relative_to(root)}:{line}: a comment begins with '{opener}': {words[:60]}")
+                faults += 1
+    print(f"comments: {'ok' if not faults else f'{faults} begin in the middle of a sentence'}")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
