@@ -2,14 +2,15 @@
 """Compares two builds of hone on one device and fails where the new one is over 5% slower.
 
     bench/regression.py --base HONE_A --new HONE_B [--device cuda|cpu] [--cases PARTS] [--rounds 5]
-                        [--seconds 1]
+                        [--seconds 1] [--itself]
 
 Cases are those of `hone bench`: on a GPU RoBERTa-base in bf16, on a processor BERT-base and MiniLM
 in fp32. Each build runs a case once to warm up, on a GPU also to tune its products into a file,
 which its rounds then use. A round is one run of each, in turns
 (A B, B A, ...), so that a drift of the machine falls on both; a case's figure is the median of the
 rounds' ratios, and its spread the smallest and the largest. Exit code 1 on a loss, 2 on a build that
-fails.
+fails. With --itself a round also runs the base once more: how far it differs from itself, which is
+what the others' differences are to be judged by.
 """
 import argparse
 import json
@@ -38,6 +39,7 @@ def arguments(words):
     parser.add_argument("--cases", help="parts of names, comma-separated")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=int, default=1, help="of timed rounds a run")
+    parser.add_argument("--itself", action="store_true", help="run the base twice a round")
     options = parser.parse_args(words)
     if options.rounds < 1:
         parser.error("--rounds: expected at least 1")
@@ -68,32 +70,37 @@ def time_case(hone, case, device, tuning, seconds):
 
 def compare(options, case, folder):
     sides = {"base": options.base, "new": options.new}
+    if options.itself:
+        sides["itself"] = options.base
 
     def run(side, seconds):
         return time_case(sides[side], case, options.device, f"{folder}/{side}-{case}.tuning", seconds)
 
     for side in sides:
         run(side, 1)
-    pairs = []
+    rounds = []
     for number in range(options.rounds):
-        order = ["base", "new"] if number % 2 == 0 else ["new", "base"]
-        times = {side: run(side, options.seconds) for side in order}
-        pairs.append((times["base"], times["new"]))
-    return pairs
+        order = list(sides) if number % 2 == 0 else list(reversed(sides))
+        rounds.append({side: run(side, options.seconds) for side in order})
+    return rounds
 
 
 def main(words=None):
     options = arguments(words)
     lost = False
-    print("| case | base ms | new ms | new / base | spread | |\n|---|---|---|---|---|---|", flush=True)
+    print("| case | base ms | new ms | new / base | spread | itself / base | |\n"
+          "|---|---|---|---|---|---|---|", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         for case in options.chosen:
-            pairs = compare(options, case, folder)
+            rounds = compare(options, case, folder)
+            pairs = [(times["base"], times["new"]) for times in rounds]
             result = judge(pairs)
+            itself = "" if not options.itself else format(
+                judge([(times["base"], times["itself"]) for times in rounds])["ratio"], ".3f")
             lost |= result["lost"]
             base, new = (statistics.median(side) for side in zip(*pairs))
             print(f"| {case} | {base:.3f} | {new:.3f} | {result['ratio']:.3f} | "
-                  f"{result['least']:.3f} to {result['most']:.3f} | "
+                  f"{result['least']:.3f} to {result['most']:.3f} | {itself} | "
                   f"{'LOSS' if result['lost'] else 'ok'} |", flush=True)
     return 1 if lost else 0
 

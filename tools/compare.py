@@ -39,6 +39,7 @@ COMPARISONS = {
        for name in TOKENIZED},
     "trained": Comparison(TORCH, ["hone"], [["trained_compare.py"]]),
     "lstm": Comparison(["torch==2.13.0", "safetensors"], ["hone"], [["lstm_compare.py"]]),
+    "resnet": Comparison(TORCH + ["pillow"], ["hone"], [["resnet_compare.py"]]),
     "adapters": Comparison(TORCH + ["peft"], ["hone"], [["lora_parity.py"]]),
     "weight-files": Comparison(TORCH, ["io_test"], [["io_written.py"]]),
     "random-tokenizers": Comparison(["tokenizers"], ["tokenize_driver"], [

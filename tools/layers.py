@@ -5,8 +5,8 @@ import re
 import sys
 
 LAYERS = [
-    "base", "report", "http", "device", "tensor", "kernels", "plan", "profile", "autograd", "ops", "nn", "text", "io", "data",
-    "prep", "models", "metrics", "optim", "comm", "train", "infer", "explain", "study", "api",
+    "base", "report", "http", "device", "tensor", "kernels", "plan", "profile", "autograd", "ops", "nn", "text", "trees", "image", "io", "data",
+    "prep", "explain", "models", "metrics", "optim", "comm", "train", "infer", "study", "api",
     "serve", "cli",
 ]
 # Inference must link without what trains models.

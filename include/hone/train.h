@@ -47,15 +47,19 @@ struct TrainingOptions {
   bool group_by_length = false;       ///< texts of like lengths in a batch
   int dataloader_num_workers = 1;     ///< threads that make batches ahead
 
-  std::optional<double> learning_rate;       ///< absent: 5e-5, or 3e-4 of a new model
-  std::string lr_scheduler_type = "linear";  ///< "linear", "cosine", "constant"
+  std::optional<double> learning_rate;  ///< absent: 5e-5, or 3e-4 of a new model
+  /// "linear", "cosine", "constant", "step", "one_cycle"
+  std::string lr_scheduler_type = "linear";
+  int64_t lr_step_size = 30;  ///< read by "step": epochs between its falls
+  double lr_gamma = 0.1;      ///< read by "step": factor of a fall
   int64_t warmup_steps = 0;
   double warmup_ratio = 0;      ///< share of the steps; not read where `warmup_steps` is positive
   std::string optim = "adamw";  ///< "adamw", "sgd"
   double adam_beta1 = 0.9;
   double adam_beta2 = 0.999;
   double adam_epsilon = 1e-8;
-  double momentum = 0;  ///< read by sgd
+  double momentum = 0;    ///< read by sgd
+  bool nesterov = false;  ///< read by sgd with momentum
   double weight_decay = 0;
   double max_grad_norm = 1;  ///< 0: gradients are not clipped
   double label_smoothing_factor = 0;

@@ -46,6 +46,8 @@ void check_ranges(const TrainingOptions& options) {
   within("adam_beta2", options.adam_beta2, 0, 1);
   within("adam_epsilon", options.adam_epsilon, 0, 1);
   within("momentum", options.momentum, 0, 1);
+  count("lr_step_size", options.lr_step_size, 1);
+  within("lr_gamma", options.lr_gamma, 0, 1);
   within("weight_decay", options.weight_decay, 0);
   within("max_grad_norm", options.max_grad_norm, 0);
   within("label_smoothing_factor", options.label_smoothing_factor, 0, 0.999);
@@ -106,20 +108,17 @@ void set_data(const TrainingOptions& from, train::Options& options) {
 
 void set_optimizer(const TrainingOptions& from, train::Options& options) {
   optim::OptimizerOptions& optimizer = options.optimizer;
-  if (from.optim.starts_with("adamw")) {
-    optimizer.kind = optim::OptimizerKind::adamw;
-  } else if (from.optim == "sgd") {
-    optimizer.kind = optim::OptimizerKind::sgd;
-  } else {
-    fail(ErrorKind::usage, "optim: expected adamw or sgd, got {}", quote(from.optim));
-  }
+  optimizer.kind = optim::parse_optimizer(from.optim, "optim");
   optimizer.beta1 = from.adam_beta1;
   optimizer.beta2 = from.adam_beta2;
   optimizer.eps = from.adam_epsilon;
   optimizer.momentum = from.momentum;
+  optimizer.nesterov = from.nesterov;
   optimizer.weight_decay = from.weight_decay;
   optimizer.max_grad_norm = from.max_grad_norm;
   options.schedule = optim::parse_schedule(from.lr_scheduler_type);
+  options.step_size_epochs = from.lr_step_size;
+  options.gamma = from.lr_gamma;
   options.warmup_steps = from.warmup_steps;
   options.warmup_ratio = from.warmup_ratio;
   options.max_steps = from.max_steps;

@@ -188,6 +188,18 @@ void write_file(const std::string& path, std::string_view contents) {
   file.commit();
 }
 
+bool link_file(const std::string& from, const std::string& to) {
+  const std::string partial = partial_name(to);
+  remove_file(partial);  // a process of the same number may have left one
+  if (!partials().create(partial, [&] { return link_path(from, partial); })) return false;
+  const bool published = partials().publish(partial, to);
+  partials().drop(partial);
+  remove_file(partial);  // renaming one name of a file to another of it leaves both
+  if (!published) return false;
+  if (!sync_folder(folder_of(to))) fail(ErrorKind::io, "{}: cannot write: {}", to, reason());
+  return true;
+}
+
 OutputFolder::OutputFolder(const std::string& path) : path_(path) {
   while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
   partial_ = partial_name(path_);

@@ -73,6 +73,10 @@ class OutputFile {
 /// Writes a whole file, which appears complete or not at all; see OutputFile.
 void write_file(const std::string& path, std::string_view contents);
 
+/// Gives a complete file a second name, in place of what had that name. False where the file system
+/// cannot, or may not: nothing has changed then.
+bool link_file(const std::string& from, const std::string& to);
+
 /// A new folder that appears under its final name only on commit(); see OutputFile. An existing
 /// folder at `path` is refused unless it is empty.
 class OutputFolder {

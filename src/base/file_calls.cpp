@@ -91,6 +91,11 @@ bool rename_path(const std::string& from, const std::string& to) {
   return ::rename(from.c_str(), to.c_str()) == 0;
 }
 
+bool link_path(const std::string& from, const std::string& to) {
+  if (const auto error = hooked(FileCall::link, from, to)) return succeeds(*error);
+  return ::link(from.c_str(), to.c_str()) == 0;
+}
+
 bool remove_file(const std::string& path) {
   if (const auto error = hooked(FileCall::remove, path)) return succeeds(*error);
   return ::unlink(path.c_str()) == 0;

@@ -9,7 +9,7 @@
 namespace hone {
 
 /// The kinds of system calls that change what is on a disk.
-enum class FileCall { create, make_folder, write, sync, rename, remove };
+enum class FileCall { create, make_folder, write, sync, rename, remove, link };
 
 /// Sees every call of the functions below before it is made, from whichever thread makes it. Tests
 /// let calls fail, or a process die, at any of them.
@@ -17,7 +17,7 @@ class FileCallHook {
  public:
   virtual ~FileCallHook() = default;
   /// The call is made where no value is returned. Otherwise it is not made and fails with that
-  /// errno; 0 lets it seem to succeed. `to` is the new name of a rename.
+  /// errno; 0 lets it seem to succeed. `to` is the new name of a rename or a link.
   virtual std::optional<int> before(FileCall call, const std::string& path,
                                     const std::string& to) = 0;
 };
@@ -43,6 +43,8 @@ bool sync_folder(const std::string& path);
 /// Gives the folder that `path` is a name in.
 std::string folder_of(const std::string& path);
 bool rename_path(const std::string& from, const std::string& to);
+/// Gives a file a second name, which must not be there yet.
+bool link_path(const std::string& from, const std::string& to);
 bool remove_file(const std::string& path);
 /// Removes a file, or a folder with all that is in it; links are not followed. It is no failure
 /// that nothing is there.

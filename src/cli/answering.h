@@ -18,6 +18,8 @@ struct AnsweringOptions {
   int64_t max_length = 0;
   bool no_truncate = false;
   std::string memory_budget;  ///< "64MB"; empty: none
+  bool skip_bad_images = false;
+  image::DecodeLimits image_limits;
   bool no_plan = false;
 };
 

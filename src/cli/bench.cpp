@@ -11,6 +11,7 @@
 #include "cli/output.h"
 #include "data/line_reader.h"
 #include "study/bench_cases.h"
+#include "study/loader_bench.h"
 #include "study/train_bench.h"
 
 namespace hone::cli {
@@ -109,6 +110,40 @@ std::vector<int64_t> read_lengths(const std::string& path) {
   return lengths;
 }
 
+struct LoaderFlags {
+  std::string model;
+  int64_t workers = 1, batch = 32;
+};
+
+int bench_loader(const LoaderFlags& flags, const SmallFlags& shared, const CommonOptions& common) {
+  train::Options options;
+  options.model.model = flags.model;
+  if (shared.max_length > 0) options.model.max_length = shared.max_length;
+  options.data.task = shared.data.task;
+  options.data.folder = shared.data.folder;
+  options.batch.workers = static_cast<int>(flags.workers);
+  options.batch.train = flags.batch;
+  options.threads = common.threads;
+  if (shared.output.empty())
+    fail(ErrorKind::usage, "--output: missing; where texts are encoded to");
+  options.tokens = shared.output;
+  const study::LoaderBenchResult result = study::run_loader_bench(options);
+  if (common.json) {
+    print(
+        json_line({{"case", "loader"},
+                   {"workers", flags.workers},
+                   {"seconds", result.seconds},
+                   {"encode_seconds", result.encode_seconds},
+                   {"samples", result.samples},
+                   {"batches", result.batches},
+                   {"samples_per_second", static_cast<double>(result.samples) / result.seconds}}));
+  } else {
+    print(fmt::format("loader: {} workers, {} samples in {:.4f} s, encoded before in {:.2f} s\n",
+                      flags.workers, result.samples, result.seconds, result.encode_seconds));
+  }
+  return kDone;
+}
+
 }  // namespace
 
 int bench(const Words& words) {
@@ -124,6 +159,10 @@ int bench(const Words& words) {
   arguments.text("--lengths", "FILE", lengths, "token counts of the -sst2- cases, one a line");
   bool checkpointing = false;
   arguments.flag("--gradient_checkpointing", checkpointing, "of the train- cases: every layer");
+  LoaderFlags loader;
+  arguments.integer("--workers", 0, 256, loader.workers, "of loader: threads that make batches");
+  arguments.integer("--batch", 1, 1 << 20, loader.batch, "of loader: samples a batch; default 32");
+  arguments.text("--model,--model_name_or_path", "DIR", loader.model, "of loader: its tokenizer");
   SmallFlags small;
   declare(arguments, small);
   arguments.example("hone bench --small DIR --data dev.tsv --output REPORT");
@@ -132,10 +171,12 @@ int bench(const Words& words) {
     print(answer);
     return kDone;
   }
+  if (name == "loader") return bench_loader(loader, small, arguments.common());
   if (small.given()) return bench_small(small, arguments.common());
   if (name.empty() || name == "list") {
     for (const std::string& known : study::bench_case_names()) print(known + "\n");
     for (const std::string& known : study::train_bench_names()) print(known + "\n");
+    print("loader\n");
     return kDone;
   }
   study::BenchOptions options;

@@ -189,7 +189,8 @@ void declare(Arguments& arguments, SmallFlags& flags) {
   arguments.text("--task_name", "TASK", flags.data.task, "of a folder: sst2, mrpc, ...");
   arguments.text("--split", "NAME", flags.data.split, "of the task; default: validation");
   arguments.text("--budgets", "LIST", flags.budgets, "of memory; default 32MB,64MB,128MB");
-  arguments.text("--output", "DIR", flags.output, "new folder for report.md .csv .json .svg");
+  arguments.text("--output", "DIR", flags.output,
+                 "new folder for report.md .csv .json .svg,\nand exit_cost.json for --exit_cost");
   arguments.text("--variant", "NAME", flags.variant, "measure one alone, such as int8+exits+32MB");
   arguments.integer("--max_seq_length", 1, 1 << 20, flags.max_length,
                     "most tokens of a text; default: the model's");
@@ -223,6 +224,7 @@ int bench_small(SmallFlags flags, const CommonOptions& common) {
   report.data = task ? task->name : base_name(flags.data.folder);
   report.machine = cpu_info().name;
   report.threads = common.threads > 0 ? common.threads : usable_cores();
+  report.summary = models::open_model_folder(io::resolve_model(flags.model)).config->summary();
   report.results = SmallRun(flags, common, io::resolve_model(flags.model)).all(budgets);
   if (!flags.output.empty()) study::write_report(report, flags.output);
   print(common.json ? study::to_json(report).dump() + "\n" : study::to_markdown(report));

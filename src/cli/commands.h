@@ -22,6 +22,7 @@ int profile(const Words& arguments);
 int prep(const Words& arguments);
 int report(const Words& arguments);
 int serve(const Words& arguments);
+int study(const Words& arguments);
 int train(const Words& arguments);
 int tokenize(const Words& arguments);
 

@@ -30,6 +30,7 @@ struct ConvertWords {
   bool mixed = false;
   bool exits = false;
   double target_drop = 0.3;
+  double target_layers = 0, target_ms = 0;
   int64_t max_length = 0;
   int64_t max_samples = -1;
   bool stream = false;
@@ -48,6 +49,9 @@ void declare(Arguments& arguments, ConvertWords& options) {
   arguments.flag("--exits", options.exits, "find when a model with early exits may stop");
   arguments.real("--target-drop", 0, 100, options.target_drop,
                  "points that exits may cost; default 0.3");
+  arguments.real("--target-layers", 1, 1024, options.target_layers,
+                 "or the layers that a text may take, on average");
+  arguments.real("--target-ms", 1e-6, 1e6, options.target_ms, "or its milliseconds, alone");
   arguments.flag("--stream", options.stream, "one packed file, to run under --memory-budget");
   declare(arguments, options.data);
   arguments.integer("--max_seq_length", 1, 1 << 20, options.max_length,
@@ -64,7 +68,10 @@ study::Int8Choice measure_int8(const ConvertWords& options, const CommonOptions&
          "--dtype: 'int8' is measured on data; name it by --task_name and --data, or by "
          "--validation_file");
   }
-  const data::Task* task = task_of(options.data);
+  data::LabelledData data = options.data;
+  match_samples(options.model, data);
+  data.max_images = options.max_samples;
+  const data::Task* task = task_of(data);
   study::Int8Options how;
   how.max_drop = options.max_drop;
   how.mixed = options.mixed;
@@ -77,7 +84,7 @@ study::Int8Choice measure_int8(const ConvertWords& options, const CommonOptions&
   }
   how.open = [&] {
     std::vector<std::unique_ptr<data::RecordStream>> streams;
-    for (data::LabelledSet& part : open_sets(options.data, task))
+    for (data::LabelledSet& part : open_sets(data, task))
       streams.push_back(std::move(part.records));
     return streams;
   };
@@ -109,6 +116,8 @@ int calibrate_exits(const ConvertWords& given, const CommonOptions& common) {
   Progress progress("hone convert", "samples", common.quiet);
   study::ExitCurveOptions how;
   how.target_drop = given.target_drop;
+  how.target_layers = given.target_layers;
+  how.target_ms = given.target_ms;
   how.threads = common.threads;
   how.max_length = given.max_length;
   how.evaluate.max_samples = given.max_samples;

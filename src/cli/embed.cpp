@@ -30,7 +30,8 @@ void append_embedding(const infer::Answer& answer, std::string& out) {
 }  // namespace
 
 int embed(const Words& words) {
-  Arguments arguments("embed", "Turns texts into vectors: one JSON object a line, in order.");
+  Arguments arguments("embed",
+                      "Turns texts or images into vectors: one JSON object a line, in order.");
   AnsweringOptions options;
   std::string pooling;
   bool normalize = false;

@@ -11,10 +11,13 @@
 #include "cli/eval_data.h"
 #include "cli/exit_code.h"
 #include "cli/exit_flags.h"
+#include "cli/image_flags.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/trees.h"
 #include "device/memory.h"
 #include "infer/evaluate.h"
+#include "models/tree_parser.h"
 #include "profile/recorder.h"
 
 namespace hone::cli {
@@ -32,6 +35,7 @@ struct EvalOptions {
   std::string memory_budget;
   bool no_plan = false;
   ExitFlags exits;
+  image::DecodeLimits image_limits;
 };
 
 /// The results of a model with exits; `all_layers` only where there was a deadline, to show what it
@@ -56,6 +60,7 @@ void declare(Arguments& arguments, EvalOptions& options) {
   arguments.integer("--per_device_eval_batch_size", 1, 1 << 16, options.batch_size,
                     "for scripts: texts are packed by their tokens");
   declare(arguments, options.exits);
+  declare(arguments, options.image_limits);
   arguments.flag("--no_plan", options.no_plan, kNoPlanHelp);
   arguments.example("hone eval --model DIR --task_name sst2 --data glue --json");
 }
@@ -94,7 +99,7 @@ std::string text_of(const ExitResult& exits) {
   return out;
 }
 
-std::string json_of(const data::LabelledSet& part, const infer::Evaluation& result,
+std::string json_of(const data::LabelledSet& part, const infer::Evaluation& result, bool images,
                     const char* device, DType dtype, const ExitResult& exits) {
   std::string out = "{\"task\":";
   append_json(out, std::string_view(part.task));
@@ -108,17 +113,18 @@ std::string json_of(const data::LabelledSet& part, const infer::Evaluation& resu
   append_json(out, result.seconds);
   out += ",\"samples_per_second\":";
   append_json(out, static_cast<double>(result.samples) / result.seconds);
-  return out + fmt::format(
-                   ",\"tokens\":{},\"truncated\":{},\"peak_rss_bytes\":{},\"device\":\"{}\","
-                   "\"dtype\":\"{}\"{}}}\n",
-                   result.tokens, result.truncated, peak_resident_bytes(), device,
-                   dtype_name(dtype), json_of(exits));
+  if (!images) {
+    out += fmt::format(",\"tokens\":{},\"truncated\":{}", result.tokens, result.truncated);
+  }
+  return out + fmt::format(",\"peak_rss_bytes\":{},\"device\":\"{}\",\"dtype\":\"{}\"{}}}\n",
+                           peak_resident_bytes(), device, dtype_name(dtype), json_of(exits));
 }
 
-std::string text_of(const data::LabelledSet& part, const infer::Evaluation& result, DType dtype,
-                    const ExitResult& exits) {
-  std::string out = fmt::format("{} {}: {} samples, {} tokens, {} truncated\n", part.task,
-                                part.split, result.samples, result.tokens, result.truncated);
+std::string text_of(const data::LabelledSet& part, const infer::Evaluation& result, bool images,
+                    DType dtype, const ExitResult& exits) {
+  std::string out = fmt::format("{} {}: {} samples", part.task, part.split, result.samples);
+  if (!images) out += fmt::format(", {} tokens, {} truncated", result.tokens, result.truncated);
+  out += '\n';
   for (const auto& [name, value] : result.metrics)
     out += fmt::format("  {:<22}{:.4f}\n", name, value);
   return out + text_of(exits) +
@@ -142,7 +148,12 @@ int eval(const Words& words) {
   }
   const CommonOptions& common = arguments.common();
   require_model(options.model);
+  if (models::is_parser_folder(options.model)) {
+    return eval_trees(common, options.model, options.data, options.max_length, options.max_samples);
+  }
   const data::Task* task = task_of(options.data);
+  match_samples(options.model, options.data);
+  options.data.max_images = options.max_samples;
   const std::vector<data::LabelledSet> parts = open_sets(options.data, task);
   infer::SessionOptions settings;
   settings.dtype = common.wanted_dtype();
@@ -151,6 +162,7 @@ int eval(const Words& words) {
   settings.threads = common.threads;
   settings.max_length = options.max_length;
   settings.planned = !options.no_plan;
+  settings.image_limits = options.image_limits;
   apply(options.exits, settings);
   if (!options.memory_budget.empty()) {
     settings.memory_budget = parse_bytes("--memory-budget", options.memory_budget);
@@ -165,6 +177,9 @@ int eval(const Words& words) {
     if (task) {
       how.task_labels = task->labels;
       how.metrics = task->metrics;
+    }
+    if (options.data.images && !task && session.config().problem == ProblemType::single_label) {
+      how.metrics = data::image_metrics();
     }
     how.max_samples = options.max_samples;
     how.truncate = !options.no_truncate;
@@ -184,8 +199,8 @@ int eval(const Words& words) {
       exits.all_layers = infer::evaluate(all_layers, *again.records, how).metrics;
     }
     const char* device = session.on_gpu() ? "cuda" : "cpu";
-    print(common.json ? json_of(part, result, device, dtype, exits)
-                      : text_of(part, result, dtype, exits));
+    print(common.json ? json_of(part, result, options.data.images, device, dtype, exits)
+                      : text_of(part, result, options.data.images, dtype, exits));
   }
   warn_unexpected(common.quiet, session);
   return kDone;

@@ -4,7 +4,9 @@
 #include "cli/exit_code.h"
 #include "cli/exit_flags.h"
 #include "cli/output.h"
+#include "cli/trees.h"
 #include "infer/classify.h"
+#include "models/tree_parser.h"
 
 namespace hone::cli {
 namespace {
@@ -51,19 +53,24 @@ WriteAnswer write_prediction(bool raw) {
 
 int predict(const Words& words) {
   Arguments arguments("predict",
-                      "Labels texts: one JSON object a line, in the order of the input.");
+                      "Labels texts or images: one JSON object a line, in the order of the input.");
   AnsweringOptions options;
   bool raw = false;
   declare(arguments, options);
   ExitFlags exits;
   declare(arguments, exits);
   arguments.flag("--raw", raw, "write the logits too");
-  arguments.example("printf 'a great film\\n' | hone predict --model DIR");
+  arguments.example(
+      "printf 'a great film\\n' | hone predict --model DIR\nExample: hone predict --model RESNET "
+      "--input "
+      "photos");
   std::string answer;
   if (!arguments.parse(words, answer)) {
     print(answer);
     return kDone;
   }
+  require_model(options.model);
+  if (models::is_parser_folder(options.model)) return predict_trees(arguments.common(), options);
   infer::SessionOptions settings;
   apply(exits, settings);
   return answer_input(arguments.common(), options, settings, write_prediction(raw));

@@ -8,6 +8,7 @@
 #include "device/cuda.h"
 #include "infer/model_facts.h"
 #include "infer/model_options.h"
+#include "models/folder.h"
 
 namespace hone::cli {
 namespace {
@@ -76,6 +77,9 @@ void check_memory(const std::string& folder, const infer::SessionOptions& sessio
 
 serve::ModelSettings settings_of(const std::string& folder, const ServeFlags& flags,
                                  const CommonOptions& common) {
+  if (models::samples_of(folder) != data::SampleKind::text) {
+    fail(ErrorKind::unsupported, "{}: reads images; hone serves models of texts", folder);
+  }
   ModelOptions options;
   options.pooling = pooling_of(flags.pooling);
   if (options.pooling != Pooling::automatic) options.use = Use::embed;

@@ -61,8 +61,12 @@ void TrainOptions::declare(Arguments& arguments) {
   declare_run(arguments);
   arguments.advanced();
   declare_advanced(arguments);
+  images_.declare_augmentation(arguments, options_.data);
   declare_parallel(arguments);
-  arguments.example("hone train --model DIR --task_name sst2 --data glue --output_dir out");
+  arguments.example(
+      "hone train --model DIR --task_name sst2 --data glue --output_dir out\n"
+      "Example: hone train --model RESNET --task_name image --train_dir photos\n"
+      "Example: hone train --model RESNET --task_name cifar10 --data DIR");
 }
 
 void TrainOptions::declare_data(Arguments& arguments) {
@@ -70,12 +74,12 @@ void TrainOptions::declare_data(Arguments& arguments) {
   train::DataOptions& data = options_.data;
   arguments.text("--model,--model_name_or_path", "DIR", model.model,
                  "to start from; default: a small new model");
-  arguments.text("--task_name", "TASK", data.task,
-                 "as of hone eval; default: the built-in reviews");
+  arguments.text("--task_name", "TASK", data.task, "as of hone eval, or parse; default: reviews");
   arguments.text("--data", "DIR", data.folder, "the task's folder, or one in GLUE's layout");
   arguments.text("--train_file", "FILE", data.train_file,
-                 "own CSV, TSV or JSON lines: a label column,\none or two texts");
+                 "own CSV, TSV or JSON lines: label, texts");
   arguments.text("--validation_file", "FILE", data.validation_file, "the same");
+  images_.declare_data(arguments, data);
   arguments.integer("--max_seq_length", 1, 1 << 20, model.max_length, "in tokens; default 128");
 }
 
@@ -86,9 +90,7 @@ void TrainOptions::declare_recipe(Arguments& arguments) {
   arguments.real("--learning_rate", 0, 1e3, learning_rate_, "default 5e-5; 3e-4 from scratch");
   arguments.real("--warmup_ratio", 0, 1, options_.warmup_ratio, "of the steps");
   arguments.integer("--seed", 0, kMost, seed_, "default 42");
-  arguments.text("--seeds", "N,N,...", seeds_text_, "a run of each, and their mean");
   arguments.integer("--lora_rank,--lora_r", 1, 1 << 14, lora_rank_, "train adapters of this rank");
-  arguments.text("--early_exit", "NAME", early_exit_, "train exits too: pabee or deebert");
 }
 
 void TrainOptions::declare_run(Arguments& arguments) {
@@ -97,27 +99,32 @@ void TrainOptions::declare_run(Arguments& arguments) {
   arguments.text("--eval_strategy,--evaluation_strategy", "WHEN", evaluation_,
                  "epoch (default), steps or no");
   arguments.flag("--bf16", bf16_, "products in bf16, weights in fp32");
-  arguments.flag("--gradient_checkpointing", gradient_checkpointing_,
-                 "compute activations twice, keep few");
-  arguments.flag("--do_predict", do_predict_, "label the test set too");
 }
 
 void TrainOptions::declare_advanced(Arguments& arguments) {
   train::BatchOptions& batch = options_.batch;
   optim::OptimizerOptions& optimizer = options_.optimizer;
+  arguments.flag("--do_predict", do_predict_, "label the test set too");
+  arguments.text("--seeds", "N,N,...", seeds_text_, "a run of each, and their mean");
+  arguments.text("--early_exit", "NAME", early_exit_, "train exits too: pabee, deebert, adaptive");
   arguments.text("--test_file", "FILE", options_.data.test_file, "for --do_predict");
   arguments.integer("--max_steps", -1, kMost, options_.max_steps, "instead of epochs");
   arguments.integer("--gradient_accumulation_steps", 1, 1 << 20, options_.batch.accumulation,
                     "batches of a step; default 1");
-  arguments.text("--lr_scheduler_type", "NAME", schedule_, "linear (default), cosine, constant");
+  arguments.text("--lr_scheduler_type", "NAME", schedule_,
+                 "linear (default), cosine, constant,\nstep or one_cycle");
   arguments.real("--weight_decay", 0, kInfinite, options_.optimizer.weight_decay, "default 0");
+  arguments.real("--ema_decay", 0, 0.999999, options_.average_decay,
+                 "the model is a moving average of the weights;\n0.999: of about 1000 steps");
   arguments.text("--freeze", "GLOB,...", options_.model.freeze, "weights that stay as they are");
   arguments.flag("--overwrite_output_dir", options_.overwrite, "drop an earlier run there");
   arguments.flag("--load_best_model_at_end", options_.stopping.load_best,
                  "the final model is the best one");
   arguments.integer("--early_stopping_patience", 1, kMost, options_.stopping.patience,
                     "evaluations without a gain");
-  arguments.flag("--fp16", fp16_, "the same in fp16, with loss scaling");
+  arguments.flag("--fp16", fp16_, "--bf16's way in fp16, with loss scaling");
+  arguments.flag("--gradient_checkpointing", gradient_checkpointing_,
+                 "compute activations twice, keep few");
   arguments.text("--save_strategy", "WHEN", saving_,
                  "the same, for checkpoints; steps go on while one is written");
   arguments.real("--lora_alpha", 1e-6, kInfinite, lora_alpha_, "default: the rank");
@@ -131,9 +138,12 @@ void TrainOptions::declare_advanced(Arguments& arguments) {
                  "a new model of this kind: lstm, with\nthe training texts' words");
   arguments.text("--config_overrides", "X=Y,...", options_.model.overrides,
                  "of the new model's config");
-  arguments.text("--tokenizer_name", "DIR", options_.model.tokenizer, "default: the model's");
+  arguments.text("--tokenizer_name,--image_processor_name", "DIR", options_.model.tokenizer,
+                 "default: the model's");
   arguments.integer("--max_train_samples", 1, kMost, options_.data.max_train_samples,
                     "default: all");
+  arguments.real("--train_fraction", 1e-9, 1, options_.data.train_fraction,
+                 "a random sample of so large a share");
   arguments.integer("--max_eval_samples", 1, kMost, options_.data.max_eval_samples, "default: all");
   arguments.real("--label_noise", 0, 1, options_.data.label_noise, "of the built-in reviews");
   arguments.integer("--per_device_eval_batch_size", 1, 1 << 20, eval_batch_size_,
@@ -142,11 +152,25 @@ void TrainOptions::declare_advanced(Arguments& arguments) {
   arguments.flag("--group_by_length", batch.group_by_length, "like lengths in a batch");
   arguments.flag("--auto_find_batch_size", batch.find_size, "smaller batches if memory is short");
   arguments.integer("--dataloader_num_workers", 0, 256, workers_, "default 1");
-  arguments.text("--optim", "NAME", optimizer_, "adamw (default) or sgd");
+  arguments.real("--exit_cost_weight", 0, 1e3, options_.model.exit_cost_weight,
+                 "of the layers that adaptive exits run; default 0.1");
+  arguments.text("--exit_cost", "FILE", options_.model.exit_cost,
+                 "what layers cost, by hone bench --small; default:\nall the same");
+  arguments.text("--distill", "DIR", options_.distill.teacher,
+                 "a model of the same vocabulary and labels that\nteaches, or self: the last layer "
+                 "teaches the exits");
+  arguments.real("--distill_temperature", 0.01, 1000, distill_temperature_, "default 2");
+  arguments.real("--distill_weight", 1e-6, 1, distill_weight_,
+                 "of its part of the loss; default 0.5");
+  arguments.text("--optim", "NAME", optimizer_, "adamw (default), adamw_8bit, adafactor, sgd");
   arguments.real("--adam_beta1", 0, 1, optimizer.beta1, "default 0.9");
   arguments.real("--adam_beta2", 0, 1, optimizer.beta2, "default 0.999");
   arguments.real("--adam_epsilon", 0, 1, optimizer.eps, "default 1e-8");
   arguments.real("--momentum", 0, 1, optimizer.momentum, "of sgd");
+  arguments.flag("--nesterov", optimizer.nesterov, "sgd: momentum as Nesterov has it");
+  arguments.integer("--lr_step_size", 1, kMost, options_.step_size_epochs,
+                    "step: epochs between falls; default 30");
+  arguments.real("--lr_gamma", 0, 1, options_.gamma, "step: factor of a fall; default 0.1");
   arguments.real("--max_grad_norm", 0, kInfinite, optimizer.max_grad_norm, "default 1; 0: any");
   arguments.integer("--warmup_steps", 0, kMost, options_.warmup_steps, "instead of the ratio");
   arguments.real("--label_smoothing_factor", 0, 0.999, label_smoothing_, "default 0");
@@ -213,13 +237,7 @@ void TrainOptions::resolve_recipe() {
   if (batch_size_ > 0) recipe.batch_size = batch_size_;
   train::apply(recipe, options_);
   options_.schedule = optim::parse_schedule(schedule_);
-  if (optimizer_.starts_with("adamw")) {
-    options_.optimizer.kind = optim::OptimizerKind::adamw;
-  } else if (optimizer_ == "sgd") {
-    options_.optimizer.kind = optim::OptimizerKind::sgd;
-  } else {
-    fail(ErrorKind::usage, "--optim: expected adamw or sgd, got {}", quote(optimizer_));
-  }
+  options_.optimizer.kind = optim::parse_optimizer(optimizer_, "--optim");
   options_.label_smoothing = static_cast<float>(label_smoothing_);
   options_.balanced_class_weights = class_weights_ == "balanced";
   if (!options_.balanced_class_weights) {
@@ -242,6 +260,15 @@ void TrainOptions::resolve_lora() {
   lora_.alpha = lora_alpha_ > 0 ? lora_alpha_ : static_cast<double>(lora_rank_);
   if (!lora_targets_.empty()) lora_.targets = split(lora_targets_);
   options_.model.lora = lora_;
+}
+
+void TrainOptions::resolve_distillation() {
+  train::DistillOptions& distill = options_.distill;
+  if (distill.teacher.empty() && (distill_temperature_ > 0 || distill_weight_ > 0)) {
+    fail(ErrorKind::usage, "--distill: missing; other --distill options need it");
+  }
+  if (distill_temperature_ > 0) distill.temperature = distill_temperature_;
+  if (distill_weight_ > 0) distill.weight = distill_weight_;
 }
 
 void TrainOptions::resolve_precision(const CommonOptions& common) {
@@ -273,11 +300,13 @@ train::Options TrainOptions::resolve(const CommonOptions& common) {
   resolve_recipe();
   resolve_intervals();
   resolve_lora();
+  resolve_distillation();
   resolve_parallel();
   if (!early_exit_.empty()) {
     options_.model.exits = models::parse_exit_method(early_exit_, "--early_exit");
   }
   resolve_precision(common);
+  images_.resolve(options_.data);
   if (options_.output.empty()) options_.output = "hone-run";
   options_.predict = do_predict_;
   if (do_train_ || do_eval_) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/arguments.h"
+#include "cli/image_flags.h"
 #include "train/options.h"
 
 namespace hone::cli {
@@ -27,10 +28,12 @@ class TrainOptions {
   void resolve_recipe();
   void resolve_intervals();
   void resolve_lora();
+  void resolve_distillation();
   void resolve_parallel();
   void resolve_precision(const CommonOptions& common);
 
   train::Options options_;
+  ImageFlags images_;
   bool do_train_ = false, do_eval_ = false, do_predict_ = false;
   int64_t seed_ = 42;
   std::string seeds_text_;
@@ -53,6 +56,7 @@ class TrainOptions {
   double lora_alpha_ = 0;
   std::string lora_targets_;
   std::string early_exit_;
+  double distill_temperature_ = 0, distill_weight_ = 0;  ///< 0: not given
   std::string strategy_, balance_ = "off";
   int64_t devices_ = 0;
 };

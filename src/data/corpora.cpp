@@ -5,25 +5,10 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/utf8.h"
+#include "trees/leaf.h"
 
 namespace hone::data {
 namespace {
-
-void append_leaf(std::string_view leaf, std::string& text) {
-  if (!text.empty()) text.push_back(' ');
-  for (size_t at = 0; at < leaf.size(); ++at) {
-    const std::string_view rest = leaf.substr(at);
-    if (rest.starts_with("-LRB-") || rest.starts_with("-RRB-")) {
-      text.push_back(rest[1] == 'L' ? '(' : ')');
-      at += 4;
-    } else if (rest.starts_with("\\/") || rest.starts_with("\\*")) {
-      text.push_back(rest[1]);
-      at += 1;
-    } else {
-      text.push_back(rest[0]);
-    }
-  }
-}
 
 /// Reads a tree; gives what is wrong with `line`, empty if it is a tree.
 std::string_view read_tree(std::string_view line, Record& record) {
@@ -48,7 +33,8 @@ std::string_view read_tree(std::string_view line, Record& record) {
       ++at;
     } else {
       const size_t stop = std::min(line.find_first_of(" ()", at), line.size());
-      append_leaf(line.substr(at, stop - at), record.text);
+      if (!record.text.empty()) record.text.push_back(' ');
+      trees::append_leaf(line.substr(at, stop - at), record.text);
       at = stop;
     }
   }

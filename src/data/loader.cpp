@@ -5,20 +5,33 @@
 
 namespace hone::data {
 
-void pack(const SampleStore& store, const Processor& processor, std::vector<std::byte>& buffer,
+void pack(const SampleStore& store, const Processor& processor, PackBuffers& buffers,
           Batch& batch) {
   batch.set_layout(processor.layout());
   const size_t count = batch.samples.size();
   const bool classes = store.problem() == ProblemType::single_label;
-  const auto width = static_cast<size_t>(store.target_width());
-  batch.classes.resize(classes ? count : 0);
-  batch.targets.resize(count * width);
+  const bool shares = classes && processor.mixes();
+  const auto width = static_cast<size_t>(shares ? store.labels() : store.target_width());
+  batch.classes.resize(classes && !shares ? count : 0);
+  batch.targets.assign(count * width, 0);
+  const Processor::OtherSamples others = {store.samples(), [&](int64_t number) {
+                                            store.read(number, buffers.other);
+                                            return std::span<const std::byte>(buffers.other);
+                                          }};
   for (size_t i = 0; i < count; ++i) {
     const int64_t sample = batch.samples[i];
-    store.read(sample, buffer);
-    processor.append(buffer, sample, batch);
-    if (classes) batch.classes[i] = static_cast<int32_t>(store.class_of(sample));
-    store.targets_of(sample, batch.targets.data() + i * width);
+    store.read(sample, buffers.sample);
+    const Processor::Mixed mixed =
+        processor.append_for_training(buffers.sample, sample, others, batch);
+    float* targets = batch.targets.data() + i * width;
+    if (shares) {
+      targets[store.class_of(sample)] += mixed.share;
+      targets[store.class_of(mixed.other)] += 1 - mixed.share;
+    } else if (classes) {
+      batch.classes[i] = static_cast<int32_t>(store.class_of(sample));
+    } else {
+      store.targets_of(sample, targets);
+    }
   }
 }
 
@@ -59,7 +72,7 @@ void Loader::begin_batch(Batch& batch) {
 }
 
 void Loader::work() {
-  std::vector<std::byte> buffer;
+  PackBuffers buffers;
   std::unique_lock lock(mutex_);
   for (;;) {
     taken_.wait(lock, [this] { return stop_ || ended() || given_ < consumed_ + slots_.size(); });
@@ -69,7 +82,7 @@ void Loader::work() {
       begin_batch(slot.batch);
       lock.unlock();
       const profile::Span span("packing a batch");
-      pack(store_, processor_, buffer, slot.batch);
+      pack(store_, processor_, buffers, slot.batch);
     } catch (...) {
       slot.error = std::current_exception();
     }
@@ -89,8 +102,8 @@ bool Loader::next(Batch& batch) {
 bool Loader::next_inline(Batch& batch) {
   if (ended()) return false;
   begin_batch(batch);
-  std::vector<std::byte> buffer;
-  pack(store_, processor_, buffer, batch);
+  PackBuffers buffers;
+  pack(store_, processor_, buffers, batch);
   return true;
 }
 

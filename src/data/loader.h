@@ -28,9 +28,15 @@ struct LoaderOptions {
   int ahead() const { return workers * std::max(batches_ahead, 1); }
 };
 
-/// Makes the batch of batch.samples: contents and labels. `buffer` is storage.
-void pack(const SampleStore& store, const Processor& processor, std::vector<std::byte>& buffer,
-          Batch& batch);
+/// Storage for the samples that a batch is made of.
+struct PackBuffers {
+  std::vector<std::byte> sample;
+  std::vector<std::byte> other;
+};
+
+/// Makes the batch of batch.samples, in the epoch of batch.begin: contents and labels. Where the
+/// processor mixes samples, labels that are classes become targets: each class's share.
+void pack(const SampleStore& store, const Processor& processor, PackBuffers& buffers, Batch& batch);
 
 /// Batches in the sampler's order, made ahead by threads; the batches do not depend on the number
 /// of threads.

@@ -128,7 +128,7 @@ std::vector<std::string> reviews_vocabulary() {
   add_words(kPlainAdjectives, words);
   add_words(kDays, words);
   add_words(kCompany, words);
-  add_words(kPlaces, words);
+  add_words(kPlaceNames, words);
   add_words(kRoles, words);
   add_words(kNumbers, words);
   add_words(kFunctionWords, words);

@@ -282,7 +282,7 @@ class Writer {
         break;
       case 2:
         add({"the", draw_.of(kWorks), "is", "about", "a", "young", draw_.of(kRoles), "in",
-             draw_.of(kPlaces), "."});
+             draw_.of(kPlaceNames), "."});
         break;
       case 3:
         add({name(), "plays", "a", "young", draw_.of(kRoles), "."});
@@ -292,7 +292,7 @@ class Writer {
         break;
       default:
         add({"this", draw_.of(kPlainAdjectives), draw_.of(kWorks), "is", "set", "in",
-             draw_.of(kPlaces), "."});
+             draw_.of(kPlaceNames), "."});
     }
     return tree;
   }

@@ -77,7 +77,7 @@ inline constexpr std::array kPlainAdjectives = {"new",    "long",   "short",
                                                 "french", "recent", "second"};
 inline constexpr std::array kDays = {"monday", "tuesday", "friday", "sunday"};
 inline constexpr std::array kCompany = {"sister", "brother", "friends", "parents", "neighbour"};
-inline constexpr std::array kPlaces = {"paris", "london", "india", "texas", "space"};
+inline constexpr std::array kPlaceNames = {"paris", "london", "india", "texas", "space"};
 inline constexpr std::array kRoles = {"doctor", "teacher", "soldier", "painter", "thief", "pilot"};
 inline constexpr std::array kNumbers = {"two", "three", "four"};
 

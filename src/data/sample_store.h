@@ -41,6 +41,8 @@ class SampleStore {
   /// Says what the labels are; none where the samples have none.
   std::optional<ProblemType> problem() const { return problem_; }
   int64_t class_of(int64_t sample) const;
+  /// Counts the classes or flags that labels are of; 0 for scores.
+  int64_t labels() const { return label_count_; }
   /// Says how many values targets_of() writes: 1 for a score, one a flag, otherwise 0.
   int64_t target_width() const;
   /// Writes the score, or the flags as 0 and 1.
@@ -77,12 +79,15 @@ struct SampleStoreRecipe {
   LabelSet labels;                       ///< the model's; their order gives the ids
   std::vector<std::string> task_labels;  ///< the data's own, as for LabelMap; none for own files
   int64_t max_samples = -1;              ///< -1: all
+  bool skip_bad = false;                 ///< samples that cannot be read are left out
 };
 
 /// Makes the store at `path` anew from `split`; nothing appears there before it is complete. Bad
-/// labels and samples without content are errors that name their place.
-void build_store(const std::string& path, const Hash128& key, const Split& split,
-                 const SampleStoreRecipe& recipe, ThreadPool& pool);
+/// labels and samples without content are errors that name their place. Gives what was wrong with
+/// each sample that was left out.
+std::vector<std::string> build_store(const std::string& path, const Hash128& key,
+                                     const Split& split, const SampleStoreRecipe& recipe,
+                                     ThreadPool& pool);
 
 /// Gives the hash of all that decides a store's contents: the bytes of the split's files,
 /// processor, settings.
@@ -92,6 +97,7 @@ struct OpenedStore {
   SampleStore store;
   Hash128 key;          ///< see store_key
   std::string rebuilt;  ///< why it was built; empty where the file was used as it was
+  std::vector<std::string> skipped = {};  ///< what was wrong with samples left out as it was built
 };
 
 /// Opens the store at `path`; one that is missing, stale or damaged is built first. A split without

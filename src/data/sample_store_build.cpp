@@ -106,35 +106,54 @@ void hash_records(RecordStream& stream, ContentHash& hash) {
 
 }  // namespace
 
-void build_store(const std::string& path, const Hash128& key, const Split& split,
-                 const SampleStoreRecipe& recipe, ThreadPool& pool) {
+std::vector<std::string> build_store(const std::string& path, const Hash128& key,
+                                     const Split& split, const SampleStoreRecipe& recipe,
+                                     ThreadPool& pool) {
   Builder builder(path, key, recipe);
   const auto stream = split.open();
   std::vector<Record> records(kBatchRecords);
   std::vector<RawSample> inputs;
   std::vector<EncodedSample> encoded;
+  std::vector<std::string> skipped;
   int64_t samples = 0;
   for (;;) {
     const int64_t left = recipe.max_samples < 0 ? -1 : recipe.max_samples - samples;
     const size_t count = read_batch(*stream, left, records);
     if (count == 0) break;
     inputs.clear();
-    for (size_t i = 0; i < count; ++i) {
-      builder.add_label(records[i], *stream);
-      inputs.push_back({records[i].text, records[i].pair});
+    for (size_t i = 0; i < count; ++i) inputs.push_back({records[i].text, records[i].pair});
+    std::vector<std::string> problems;
+    if (recipe.skip_bad) {
+      problems = recipe.processor.try_encode(inputs, pool, encoded);
+    } else {
+      recipe.processor.encode(inputs, pool, encoded);
     }
-    recipe.processor.encode(inputs, pool, encoded);
-    for (size_t i = 0; i < count; ++i) builder.add(encoded[i], records[i], *stream);
+    for (size_t i = 0; i < count; ++i) {
+      if (!problems.empty() && !problems[i].empty()) {
+        skipped.push_back(std::move(problems[i]));
+        continue;
+      }
+      builder.add_label(records[i], *stream);
+      builder.add(encoded[i], records[i], *stream);
+    }
     samples += static_cast<int64_t>(count);
   }
   if (samples == 0) fail(ErrorKind::bad_file, "{}: no samples", split.name);
+  if (samples == std::ssize(skipped)) {
+    fail(ErrorKind::bad_file, "{}: none of {} can be read: {}", split.name, samples,
+         skipped.front());
+  }
   builder.commit();
+  return skipped;
 }
 
 Hash128 store_key(const Split& split, const SampleStoreRecipe& recipe) {
   ContentHash hash;
   hash.text(split.name);
-  for (const std::string& file : split.files) hash.file(file);
+  hash.text(split.contents);
+  for (const std::string& file : split.files) {
+    if (!recipe.skip_bad || file_exists(file)) hash.file(file);
+  }
   if (split.files.empty()) hash_records(*split.open(), hash);
   for (const uint64_t part : recipe.processor.hash()) hash.number(part);
   hash.number(label_kind(recipe.labels.problem));
@@ -143,6 +162,7 @@ Hash128 store_key(const Split& split, const SampleStoreRecipe& recipe) {
     for (const std::string& name : *names) hash.text(name);
   }
   hash.number(static_cast<uint64_t>(recipe.max_samples));
+  hash.number(recipe.skip_bad);
   return hash.value();
 }
 
@@ -152,10 +172,10 @@ OpenedStore open_or_build_store(const std::string& path, const Split& split,
   std::string why;
   if (auto store = SampleStore::open(path, key, why)) return {std::move(*store), key, ""};
   const std::string reason = why;
-  build_store(path, key, split, recipe, pool);
+  std::vector<std::string> skipped = build_store(path, key, split, recipe, pool);
   auto store = SampleStore::open(path, key, why);
   if (!store) fail(ErrorKind::io, "{}", why);
-  return {std::move(*store), key, reason};
+  return {std::move(*store), key, reason, std::move(skipped)};
 }
 
 }  // namespace hone::data

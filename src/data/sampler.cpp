@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <numeric>
 
 #include "base/error.h"
@@ -15,6 +16,12 @@ constexpr int kRounds = 6;
 
 /// The shuffle has a stream of its own among the uses of a run's seed.
 constexpr uint64_t kShuffle = 0x73687566666c6500;
+/// The choice of a share of the samples has another.
+constexpr uint64_t kChoice = 0x63686f6963650000;
+
+int64_t size_of_share(double fraction, size_t samples) {
+  return std::max<int64_t>(std::llround(fraction * static_cast<double>(samples)), 1);
+}
 
 }  // namespace
 
@@ -43,15 +50,23 @@ int64_t Permutation::operator()(int64_t position) const {
 }
 
 Sampler::Sampler(std::span<const int32_t> lengths, const SamplerOptions& options)
-    : lengths_(lengths), options_(options) {
+    : lengths_(lengths),
+      options_(options),
+      size_(size_of_share(options.fraction, lengths.size())),
+      chosen_(static_cast<int64_t>(lengths.size()), options.seed ^ kChoice, 0) {
+  if (!(options.fraction > 0 && options.fraction <= 1)) {
+    fail(ErrorKind::usage, "fraction: expected more than 0 and at most 1, got {}",
+         options.fraction);
+  }
   if (options.max_samples <= 0 && options.max_tokens <= 0) {
     fail(ErrorKind::usage, "batches: expected a number of samples or of tokens, got none");
   }
   if (lengths.empty()) fail(ErrorKind::usage, "batches: no samples");
   int64_t batch = options.max_samples;
   if (batch <= 0) {
+    const auto mean_over = static_cast<int64_t>(lengths.size());
     const int64_t tokens = std::accumulate(lengths.begin(), lengths.end(), int64_t{0});
-    batch = std::max<int64_t>(options.max_tokens / std::max<int64_t>(tokens / size(), 1), 1);
+    batch = std::max<int64_t>(options.max_tokens / std::max<int64_t>(tokens / mean_over, 1), 1);
   }
   // An epoch has at least four runs, so that a small set is still shuffled, as Trainer does it.
   run_size_ = std::clamp<int64_t>(size() / 4 / std::min(batch, size()), 1, kBatchesSorted) *
@@ -78,7 +93,10 @@ void Sampler::order_run(int64_t epoch, int64_t run, std::vector<int64_t>& sample
   const int64_t begin = run * run_size_;
   const int64_t end = std::min(begin + run_size_, size());
   samples.clear();
-  for (int64_t i = begin; i < end; ++i) samples.push_back(options_.shuffle ? permutation(i) : i);
+  for (int64_t i = begin; i < end; ++i) {
+    const int64_t place = options_.shuffle ? permutation(i) : i;
+    samples.push_back(options_.fraction < 1 ? chosen_(place) : place);
+  }
   if (!options_.group_by_length) return;
   std::stable_sort(samples.begin(), samples.end(), [this](int64_t a, int64_t b) {
     return lengths_[static_cast<size_t>(a)] > lengths_[static_cast<size_t>(b)];

@@ -35,6 +35,9 @@ struct SamplerOptions {
   bool group_by_length = false;
   int64_t max_samples = 8;  ///< most samples of a batch; 0: no limit, then max_tokens is needed
   int64_t max_tokens = 0;   ///< most tokens of a batch; 0: no limit. A longer sample goes alone.
+  /// Takes a random sample of so large a share, at least one, which only the seed and the share
+  /// choose: the same in every epoch.
+  double fraction = 1;
 };
 
 /// The order of samples and how it is cut into batches: a pure function of the options and the
@@ -44,7 +47,8 @@ class Sampler {
   /// `lengths` (tokens of each sample, at least one sample) must outlive this.
   Sampler(std::span<const int32_t> lengths, const SamplerOptions& options);
 
-  int64_t size() const { return static_cast<int64_t>(lengths_.size()); }
+  /// Counts the samples of an epoch.
+  int64_t size() const { return size_; }
   /// Counts the tokens of these samples together.
   int64_t tokens(std::span<const int64_t> samples) const;
   /// Counts the batches of an epoch; the number differs between epochs only under a token budget.
@@ -56,7 +60,9 @@ class Sampler {
 
   std::span<const int32_t> lengths_;
   SamplerOptions options_;
-  int64_t run_size_;  ///< samples that are ordered, and perhaps sorted, together
+  int64_t size_;
+  Permutation chosen_;  ///< its first size_ places are the samples that are taken
+  int64_t run_size_;    ///< samples that are ordered, and perhaps sorted, together
 };
 
 /// Walks over the batches of one epoch after the other, from any position at which a batch begins.

@@ -10,9 +10,20 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "data/tree_file.h"
 
 namespace hone::data {
 namespace {
+
+void check_distinct(const std::string& name, const std::vector<std::string>& names) {
+  std::map<std::string, std::string> seen;
+  for (const std::string& label : names) {
+    const auto [other, added] = seen.emplace(normal_label(label), label);
+    if (added) continue;
+    fail(ErrorKind::bad_file, "{}: label: {} and {} are read as one label", name,
+         quote(other->second), quote(label));
+  }
+}
 
 /// Collects what the labels of a file have been so far.
 class Discovery {
@@ -81,24 +92,8 @@ class Discovery {
     return names;
   }
 
-  /// Fails where two names are the same to LabelMap, which reads them without case, dashes and
-  /// spaces.
-  static void check_distinct(const std::string& name, const std::vector<std::string>& names) {
-    std::map<std::string, std::string> seen;
-    for (const std::string& label : names) {
-      const auto [other, added] = seen.emplace(normal_label(label), label);
-      if (added) continue;
-      fail(ErrorKind::bad_file, "{}: label: {} and {} are read as one label", name,
-           quote(other->second), quote(label));
-    }
-  }
-
   LabelSet classes(const std::string& name, std::vector<std::string> names) const {
-    if (names.size() < 2) {
-      fail(ErrorKind::bad_file, "{}: label: expected at least two classes, got only {} ({} rows)",
-           name, quote(names.front()), rows_);
-    }
-    check_distinct(name, names);
+    check_classes(name, names, rows_);
     return {ProblemType::single_label, std::move(names)};
   }
 
@@ -142,6 +137,12 @@ Split file_split(const std::string& path, bool need_label) {
   return split;
 }
 
+Split tree_split(const std::string& path) {
+  Split split = file_split(path, false);
+  split.open = [path] { return open_tree_records(path); };
+  return split;
+}
+
 LabelSet task_labels(const Task& task) {
   if (task.regression()) return {ProblemType::regression, {}};
   return {ProblemType::single_label, task.labels};
@@ -152,6 +153,14 @@ LabelSet discover_labels(const Split& training) {
   const auto stream = training.open();
   for (Record record; stream->next(record);) discovery.add(record, *stream);
   return discovery.result(training.name);
+}
+
+void check_classes(const std::string& name, const std::vector<std::string>& classes, int64_t rows) {
+  if (classes.size() < 2) {
+    fail(ErrorKind::bad_file, "{}: label: expected at least two classes, got only {} ({} rows)",
+         name, quote(classes.front()), rows);
+  }
+  check_distinct(name, classes);
 }
 
 void require_trainable(const std::string& name, const LabelSet& labels, int64_t samples,

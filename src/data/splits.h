@@ -17,6 +17,7 @@ namespace hone::data {
 struct Split {
   std::string name;                ///< name in messages: "sst2 train", or the file
   std::vector<std::string> files;  ///< files that it reads; none where it is built in
+  std::string contents = {};       ///< what decides the samples beside the files' contents
   std::function<std::unique_ptr<RecordStream>()> open;
 };
 
@@ -36,6 +37,9 @@ struct LabelSet {
   int64_t size() const { return static_cast<int64_t>(names.size()); }
 };
 
+/// Gives a file of trees as a split: the texts of open_tree_records().
+Split tree_split(const std::string& path);
+
 LabelSet task_labels(const Task& task);
 
 /// Finds the labels of a training file by run_glue's rules: the ones that occur, sorted (as numbers
@@ -43,6 +47,10 @@ LabelSet task_labels(const Task& task);
 /// exponent are scores. Lists of labels give flags; lists of 0 and 1, all of one length, flags
 /// named LABEL_0, LABEL_1, ... An empty file, a missing label, and a single class are errors.
 LabelSet discover_labels(const Split& training);
+
+/// Fails where there are not two classes to tell apart, or two are the same to LabelMap, which
+/// reads names without case, dashes and spaces.
+void check_classes(const std::string& name, const std::vector<std::string>& classes, int64_t rows);
 
 /// Fails where training could teach nothing: no sample, one sample, or a class without any.
 /// `counts`: samples by class or by flag, as SampleStore::label_counts(); ignored for scores.

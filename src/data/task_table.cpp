@@ -70,6 +70,33 @@ Names trec_fine_labels() {
           "NUM:perc",      "NUM:speed",     "NUM:temp",    "NUM:volsize",    "NUM:weight"};
 }
 
+Task image_task(std::string name, std::string folder, TaskLayout layout, Names labels,
+                std::vector<TaskSplit> splits) {
+  Task task =
+      other_task(std::move(name), std::move(folder), layout, std::move(labels), std::move(splits));
+  task.metrics = image_metrics();
+  return task;
+}
+
+std::vector<Task> image_tasks() {
+  const auto idx = [](const std::string& split) {
+    return Names{split + "-images-idx3-ubyte", split + "-images-idx3-ubyte.gz",
+                 split + "-images.idx3-ubyte", split + "-images.idx3-ubyte.gz"};
+  };
+  const auto idx_splits = test_for_validation(idx("train"), idx("t10k"));
+  return {image_task("cifar10", "cifar-10-batches-bin", TaskLayout::cifar,
+                     {"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse",
+                      "ship", "truck"},
+                     test_for_validation({"data_batch_1.bin", "data_batch_1.png"},
+                                         {"test_batch.bin", "test_batch.png"})),
+          image_task("mnist", "MNIST/raw", TaskLayout::idx,
+                     {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}, idx_splits),
+          image_task("fashion_mnist", "FashionMNIST/raw", TaskLayout::idx,
+                     {"T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt",
+                      "Sneaker", "Bag", "Ankle boot"},
+                     idx_splits)};
+}
+
 std::vector<Task> make_tasks() {
   const Names one = {"sentence1", "#1 String"}, two = {"sentence2", "#2 String"};
   const auto trec_splits =
@@ -109,10 +136,13 @@ std::vector<Task> make_tasks() {
       test_for_validation({"train.tsv", "train.tsv.xz"}, {"test.tsv", "test.tsv.xz"});
   tasks.push_back(other_task("reviews", "", TaskLayout::reviews, {"negative", "positive"},
                              {{"train", {}}, {"validation", {}}, {"test", {}}}));
+  for (Task& task : image_tasks()) tasks.push_back(std::move(task));
   return tasks;
 }
 
 }  // namespace
+
+std::vector<std::string> image_metrics() { return {"accuracy", "top5_accuracy"}; }
 
 const std::vector<Task>& all_tasks() {
   static const std::vector<Task> tasks = make_tasks();

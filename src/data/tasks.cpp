@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "data/corpora.h"
 #include "data/delimited.h"
+#include "data/image_sets.h"
 #include "data/reviews.h"
 
 namespace hone::data {
@@ -78,6 +79,42 @@ TableRule glue_rule(const Task& task, bool labelled) {
   return rule;
 }
 
+std::string replaced(std::string text, std::string_view from, std::string_view to) {
+  if (const size_t at = text.rfind(from); at != text.npos) text.replace(at, from.size(), to);
+  return text;
+}
+
+/// Lists what belongs to the first file of a split of images: the files of the images, and behind
+/// them the one of their labels where that is a file of its own.
+std::vector<std::string> image_files(const Task& task, const std::string& first) {
+  if (task.layout == TaskLayout::idx) {
+    const size_t name = first.rfind('/') + 1;
+    return {first, first.substr(0, name) +
+                       replaced(replaced(first.substr(name), "images", "labels"), "idx3", "idx1")};
+  }
+  std::vector<std::string> files = {first};
+  const bool test = first.find("test_batch", first.rfind('/') + 1) != first.npos;
+  for (const char* number : {"_2.", "_3.", "_4.", "_5."}) {
+    if (!test) files.push_back(replaced(first, "_1.", number));
+  }
+  if (!first.ends_with(".png")) return files;
+  const std::string begin = first.substr(0, first.rfind('/') + 1) + (test ? "test" : "train");
+  // The package that has the sheets spells the names of its lists so.
+  const std::string published = begin + "_lables.json";
+  files.push_back(file_exists(published) ? published : begin + "_labels.json");
+  return files;
+}
+
+std::unique_ptr<RecordStream> open_images(const Task& task, std::vector<std::string> files) {
+  const std::string last = files.back();
+  if (task.layout == TaskLayout::idx) {
+    return open_idx(open_bytes(files.front()), files.front(), open_bytes(last), last);
+  }
+  if (!last.ends_with(".json")) return open_cifar(files);
+  files.pop_back();
+  return open_sheets(files, last);
+}
+
 }  // namespace
 
 const Task& task_named(const std::string& name) {
@@ -93,6 +130,7 @@ std::unique_ptr<RecordStream> open_task(const Task& task, const std::string& fol
   const TaskSplit& split = find_split(task, split_name);
   if (task.layout == TaskLayout::reviews) return open_reviews({}, split.name);
   const std::string path = find_file(task, folder, split);
+  if (task.images()) return open_images(task, image_files(task, path));
   if (task.layout == TaskLayout::subj) return open_subj(path, split.name == "validation");
   LineReader lines(open_bytes(path), path);
   switch (task.layout) {
@@ -112,6 +150,7 @@ std::vector<std::string> task_files(const Task& task, const std::string& folder,
   const TaskSplit& split = find_split(task, split_name);
   if (task.layout == TaskLayout::reviews) return {};
   const std::string path = find_file(task, folder, split);
+  if (task.images()) return image_files(task, path);
   if (task.layout == TaskLayout::subj) return {path, quote_path_of(path)};
   return {path};
 }

@@ -67,11 +67,14 @@ void check(const TextLimits& limits, std::span<const int32_t> ids, std::span<con
 }  // namespace
 
 void append_tokens(const TextLimits& limits, std::span<const int32_t> ids,
-                   std::span<const int32_t> types, int64_t sample, Batch& batch) {
+                   std::span<const int32_t> types, int64_t sample, Batch& batch,
+                   std::span<const int64_t> more) {
   check(limits, ids, types);
   const auto length = static_cast<int64_t>(ids.size());
   const auto first = static_cast<int32_t>(batch.rows(nn::kTokens));
-  batch.add(std::array<int64_t, 3>{length, 1, 1});
+  std::array<int64_t, kMaxAxes> counts = {length, 1, 1};
+  std::copy(more.begin(), more.end(), counts.begin() + 3);
+  batch.add(std::span(counts).first(3 + more.size()));
   batch.units += length;
   std::copy(ids.begin(), ids.end(), batch.last<int32_t>(kIds).begin());
   if (!types.empty()) std::copy(types.begin(), types.end(), batch.last<int32_t>(kTypes).begin());

@@ -38,8 +38,10 @@ struct TextLimits {
 };
 
 /// Appends one sequence. It must not be empty nor longer than the limits say; an id or type out of
-/// range is an error that names it. `types` may be empty: all 0.
+/// range is an error that names it. `types` may be empty: all 0. In a layout with more axes than
+/// text_layout()'s there is room for `more` rows of each, which the caller fills in.
 void append_tokens(const TextLimits& limits, std::span<const int32_t> ids,
-                   std::span<const int32_t> types, int64_t sample, Batch& batch);
+                   std::span<const int32_t> types, int64_t sample, Batch& batch,
+                   std::span<const int64_t> more = {});
 
 }  // namespace hone::data

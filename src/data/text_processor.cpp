@@ -44,7 +44,13 @@ std::string tokenizer_kind(const std::string& folder) {
 
 TextProcessor::TextProcessor(text::Tokenizer tokenizer, Origin origin, const TextLimits& limits,
                              int64_t max_length, const std::string& model)
-    : Processor(text_layout()),
+    : TextProcessor(text_layout(), std::move(tokenizer), std::move(origin), limits, max_length,
+                    model) {}
+
+TextProcessor::TextProcessor(std::shared_ptr<const BatchLayout> layout, text::Tokenizer tokenizer,
+                             Origin origin, const TextLimits& limits, int64_t max_length,
+                             const std::string& model)
+    : Processor(std::move(layout)),
       tokenizer_(std::move(tokenizer)),
       origin_(std::move(origin)),
       limits_(limits),
@@ -129,10 +135,16 @@ void TextProcessor::encode_with(const text::EncodeOptions& options, std::span<co
       }
       types[k] = static_cast<std::byte>(type);
     }
+    add_to(sample, raw[i], encoding);
   });
 }
 
 void TextProcessor::append(std::span<const std::byte> sample, int64_t number, Batch& batch) const {
+  append_with(sample, number, batch, {});
+}
+
+void TextProcessor::append_with(std::span<const std::byte> sample, int64_t number, Batch& batch,
+                                std::span<const int64_t> more) const {
   const size_t length = sample.size() / static_cast<size_t>(unit_bytes());
   thread_local std::vector<int32_t> ids;
   thread_local std::vector<int32_t> types;
@@ -141,7 +153,7 @@ void TextProcessor::append(std::span<const std::byte> sample, int64_t number, Ba
   if (length > 0) std::memcpy(ids.data(), sample.data(), length * sizeof(int32_t));
   const std::byte* bytes = sample.data() + length * sizeof(int32_t);
   for (size_t i = 0; i < length; ++i) types[i] = static_cast<int32_t>(bytes[i]);
-  append_tokens(limits_, ids, types, number, batch);
+  append_tokens(limits_, ids, types, number, batch, more);
 }
 
 OrderedJson TextProcessor::facts() const {

@@ -44,6 +44,17 @@ class TextProcessor : public Processor {
   OrderedJson facts() const override;
   std::vector<TextFile> files() const override;
 
+ protected:
+  /// Makes a processor of texts with more to them than tokens.
+  TextProcessor(std::shared_ptr<const BatchLayout> layout, text::Tokenizer tokenizer, Origin origin,
+                const TextLimits& limits, int64_t max_length, const std::string& model);
+  /// Writes what a sample has behind its ids and types. Called by several threads at one time.
+  virtual void add_to(EncodedSample& /*sample*/, const RawSample& /*raw*/,
+                      const text::Encoding& /*encoding*/) const {}
+  /// Appends a sample's tokens, with room for `more` rows of the layout's further axes.
+  void append_with(std::span<const std::byte> sample, int64_t number, Batch& batch,
+                   std::span<const int64_t> more) const;
+
  private:
   void encode_with(const text::EncodeOptions& options, std::span<const RawSample> raw,
                    ThreadPool& pool, std::vector<EncodedSample>& out) const;

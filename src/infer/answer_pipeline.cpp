@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "data/image_processor.h"
 #include "profile/recorder.h"
 
 namespace hone::infer {
@@ -99,6 +100,7 @@ void AnswerPipeline::add(Lot& lot) {
   const profile::Span span("packing", profile::Stage::loading);
   inputs_.clear();
   for (const data::Record& record : lot.records) inputs_.push_back({record.text, record.pair});
+  if (handler_.skipped) return add_good(lot);
   const std::vector<data::EncodedSample>* samples = nullptr;
   try {
     samples = &session_.encode(inputs_);
@@ -108,6 +110,17 @@ void AnswerPipeline::add(Lot& lot) {
   for (size_t i = 0; i < lot.records.size(); ++i) pack((*samples)[i], lot.records[i]);
 }
 
+void AnswerPipeline::add_good(Lot& lot) {
+  const std::vector<std::string> problems = session_.try_encode(inputs_);
+  for (size_t i = 0; i < lot.records.size(); ++i) {
+    if (problems.empty() || problems[i].empty()) {
+      pack(session_.encoded()[i], lot.records[i]);
+    } else {
+      handler_.skipped(problems[i]);
+    }
+  }
+}
+
 void AnswerPipeline::add_one_by_one(Lot& lot) {
   for (size_t i = 0; i < lot.records.size(); ++i) {
     const std::vector<data::EncodedSample>* samples = nullptr;
@@ -115,7 +128,8 @@ void AnswerPipeline::add_one_by_one(Lot& lot) {
       samples = &session_.encode({&inputs_[i], 1});
     } catch (const Error& error) {
       deliver_all();
-      throw Error(error.kind(), records_.where(lot.records[i]) + ": " + error.what());
+      const std::string where = records_.where(lot.records[i]), what = error.what();
+      throw Error(error.kind(), what.starts_with(where) ? what : where + ": " + what);
     }
     pack(samples->front(), lot.records[i]);
   }
@@ -124,7 +138,9 @@ void AnswerPipeline::add_one_by_one(Lot& lot) {
 void AnswerPipeline::pack(const data::EncodedSample& sample, data::Record& record) {
   runner_.add(sample);
   // A text may be far longer than what the model reads of it; an assignment would keep its memory.
-  std::string().swap(record.text);
+  if (!session_.reads_images() || data::is_raw_image(record.text)) {
+    std::string().swap(record.text);
+  }
   record.pair.reset();
   waiting_.push_back(std::move(record));
   while (runner_.full()) deliver();

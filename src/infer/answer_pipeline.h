@@ -52,6 +52,8 @@ class AnswerPipeline {
   void compute();
   /// Encodes records and packs them; batches that are full() meanwhile are delivered.
   void add(Lot& lot);
+  /// Adds those that can be read, and tells the handler of the others.
+  void add_good(Lot& lot);
   /// Adds records one by one, to say where the one is that cannot be encoded.
   void add_one_by_one(Lot& lot);
   void pack(const data::EncodedSample& sample, data::Record& record);

@@ -24,6 +24,8 @@ Answer BatchAnswers::answer(size_t i, float* row) const {
   Answer answer;
   answer.tokens = sizes_[i].units;
   answer.full_tokens = sizes_[i].full;
+  answer.width = sizes_[i].width;
+  answer.height = sizes_[i].height;
   std::span<const float> values;
   if (!batch_.rows) {
     values = batch_.exits[i].logits;
@@ -63,7 +65,7 @@ bool BatchRunner::fits(const data::EncodedSample& sample) const {
 void BatchRunner::add(const data::EncodedSample& sample) {
   if (!fits(sample)) flush();
   session_.processor().append(sample.bytes, 0, batch_);
-  sizes_.push_back({sample.units, sample.full});
+  sizes_.push_back({sample.units, sample.full, sample.width, sample.height});
 }
 
 void BatchRunner::flush() {

@@ -24,6 +24,8 @@ class BatchAnswers {
   struct Size {
     int64_t units;
     int64_t full;
+    int64_t width;
+    int64_t height;
   };
   std::vector<Size> sizes_;
   StartedBatch batch_;

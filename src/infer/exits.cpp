@@ -39,13 +39,16 @@ bool ExitRule::agrees(std::span<const float> logits) const {
 
 bool ExitRule::leaves(std::span<const float> logits) {
   if (settings_.method == models::ExitMethod::deebert) return entropy(logits) < settings_.entropy;
+  if (settings_.method == models::ExitMethod::adaptive) {
+    return 1 / (1 + std::exp(-double{logits.back()})) >= settings_.confidence;
+  }
   agreed_ = !last_.empty() && agrees(logits) ? agreed_ + 1 : 0;
   last_.assign(logits.begin(), logits.end());
   return agreed_ >= settings_.patience;
 }
 
 bool ExitRule::may_leave() const {
-  if (settings_.method == models::ExitMethod::deebert) return true;
+  if (settings_.method != models::ExitMethod::pabee) return true;
   return !last_.empty() && agreed_ + 1 >= settings_.patience;
 }
 
@@ -54,6 +57,8 @@ ExitPass::ExitPass(models::Model& model, const models::ExitSettings& settings, T
     : settings_(settings),
       problem_(model.config().problem),
       labels_(model.config().labels.size()),
+      width_(
+          static_cast<size_t>(models::exit_width(settings.method, static_cast<int64_t>(labels_)))),
       layerwise_(model, kWithExits, pool, planned) {}
 
 ExitPass::ExitPass(const models::Model& model, const models::ExitSettings& settings,
@@ -61,6 +66,8 @@ ExitPass::ExitPass(const models::Model& model, const models::ExitSettings& setti
     : settings_(settings),
       problem_(model.config().problem),
       labels_(model.config().labels.size()),
+      width_(
+          static_cast<size_t>(models::exit_width(settings.method, static_cast<int64_t>(labels_)))),
       layerwise_(model, kWithExits, weights, pool, planned) {}
 
 std::vector<ExitAnswer> ExitPass::run(const data::Batch& batch, double deadline) {
@@ -85,9 +92,11 @@ std::vector<ExitAnswer> ExitPass::run(const data::Batch& batch, double deadline)
     const bool late = deadline > 0 && now + 1.1 * most_expensive > deadline;
     for (size_t i = 0; i < sequences.size(); ++i) {
       const auto place = static_cast<size_t>(sequences[i]);
-      const std::span<const float> row(logits + i * labels_, labels_);
+      const std::span<const float> row(logits + i * width_, width_);
       leave[i] = rules[place].leaves(row) || late;
-      if (leave[i]) answers[place] = {{row.begin(), row.end()}, static_cast<int64_t>(layer)};
+      if (!leave[i]) continue;
+      const std::span<const float> own = row.first(labels_);
+      answers[place] = {{own.begin(), own.end()}, static_cast<int64_t>(layer)};
     }
   };
   hooks.finish = [&](int64_t sequence, std::span<const float> row) {
@@ -104,8 +113,8 @@ std::vector<std::vector<std::vector<float>>> ExitPass::run_all(const data::Batch
   hooks.decide = [&](size_t, std::span<const int64_t> sequences, const float* logits,
                      std::vector<bool>&) {
     for (size_t i = 0; i < sequences.size(); ++i) {
-      const float* row = logits + i * labels_;
-      all[static_cast<size_t>(sequences[i])].emplace_back(row, row + labels_);
+      const float* row = logits + i * width_;
+      all[static_cast<size_t>(sequences[i])].emplace_back(row, row + width_);
     }
   };
   hooks.finish = [&](int64_t sequence, std::span<const float> row) {

@@ -11,13 +11,13 @@
 namespace hone::infer {
 
 /// Holds what one sequence has seen so far of a model with exits, and says whether it may leave:
-/// PABEE's and DeeBERT's rules, by layer.
+/// the methods' rules, by layer.
 class ExitRule {
  public:
   ExitRule(const models::ExitSettings& settings, ProblemType problem)
       : settings_(settings), problem_(problem) {}
 
-  /// Takes the logits of the next layer's exit; true: they are the answer.
+  /// Takes what the next layer's exit gives; true: its logits are the answer.
   bool leaves(std::span<const float> logits);
   /// Says whether the next logits can be the answer, whatever they are.
   bool may_leave() const;
@@ -62,13 +62,15 @@ class ExitPass {
   /// layer after which one more, by what layers have cost, would be too late; one layer runs in any
   /// case.
   std::vector<ExitAnswer> run(const data::Batch& batch, double deadline = 0);
-  /// Gives all exits' logits of each sequence, the last layer's too: [sequence][layer].
+  /// Gives all exits' logits of each sequence, the last layer's too: [sequence][layer]. An adaptive
+  /// exit's have the logit of being right behind them.
   std::vector<std::vector<std::vector<float>>> run_all(const data::Batch& batch);
 
  private:
   models::ExitSettings settings_;
   ProblemType problem_;
   size_t labels_;
+  size_t width_;  ///< columns of an exit
   LayerwiseForward layerwise_;
 };
 

@@ -63,6 +63,9 @@ void LineCounts::add(const Answer& answer) {
 
 LineCounts answer_lines(Session& session, data::RecordStream& records, const AnswerHandler& handler,
                         int64_t most_samples) {
+  if (session.bounded() && handler.skipped) {
+    fail(ErrorKind::unsupported, "skip_bad: not with a `memory_budget` or a `deadline`");
+  }
   if (session.bounded()) return answer_in_turn(session, records, handler, most_samples);
   return AnswerPipeline(session, records, handler, most_samples).run();
 }
@@ -76,7 +79,7 @@ void format_answer(const AnswerHandler& handler, const Answer& answer, const dat
   if (!handler.format) return;
   const size_t before = out.size();
   try {
-    handler.format(answer, out);
+    handler.format(record, answer, out);
   } catch (const Error& error) {
     out.resize(before);
     throw Error(error.kind(), records.where(record) + ": " + error.what());

@@ -51,10 +51,14 @@ struct LineCounts {
 struct AnswerHandler {
   /// Appends what is written of an answer; called by several threads at one time. An error gets the
   /// record's file and line put before it, and comes when the answers before it have been written.
-  std::function<void(const Answer& answer, std::string& out)> format = {};
+  std::function<void(const data::Record& record, const Answer& answer, std::string& out)> format =
+      {};
   /// Takes what format() made of some answers.
   std::function<void(std::string_view text)> write = {};
   std::function<void(const data::Record& record, const Answer& answer)> answer = {};
+  /// Hears of each input that cannot be read, and why, from the caller's thread; where this is
+  /// absent, the first one is an error.
+  std::function<void(const std::string& problem)> skipped = {};
   /// Called where no further answer is there yet: what was written should be seen now.
   std::function<void()> idle = {};
   /// Called now and then.
@@ -65,7 +69,7 @@ struct AnswerHandler {
 /// Answers every record of a stream that may be endless, in memory that does not grow with it. No
 /// forward pass has more than `most_samples`; 0: as many as are efficient. Reads, encodes, computes
 /// and writes at one time, but for a session that is bounded(). Texts of the records that the
-/// handler gets are gone.
+/// handler gets are gone, but for paths of images.
 LineCounts answer_lines(Session& session, data::RecordStream& records, const AnswerHandler& handler,
                         int64_t most_samples = 0);
 

@@ -52,13 +52,17 @@ ModelFacts model_facts(const std::string& model, std::optional<DType> dtype, int
   facts.has_head = stored.has_head(models::family_of(config));
   facts.dtype = stored.dtype(config, dtype);
   facts.packed = stored.packed != nullptr;
-  const auto inferred =
-      models::make_model(config, {facts.dtype, Target::of(false), facts.has_head, {}});
+  const std::string& path = facts.folder.path;
+  const auto processor =
+      models::family_of(config).open_processor(config, {.path = path, .model = path});
+  const auto inferred = models::make_model(
+      config, {facts.dtype, Target::of(false), facts.has_head, {}, false, processor.get()});
   if (facts.packed) stored.packed->check(*inferred);
   facts.stored_bytes = stored_bytes(stored, *inferred);
   facts.parameters = count_parameters(inferred->parameters());
   facts.packed_bytes = inferred->parameters().bytes();
-  facts.max_length = config.max_units();
+  const bool images = inferred->family().samples == data::SampleKind::image;
+  facts.max_length = images ? processor->max_units() : config.max_units();
 
   models::OutputOptions output;
   output.output = facts.has_head ? models::Output::logits : models::Output::embedding;
@@ -73,7 +77,8 @@ ModelFacts model_facts(const std::string& model, std::optional<DType> dtype, int
   if (facts.packed) return facts;
   facts.training_sequences = kTrainingSequences;
   facts.training_length = std::min(kTrainingLength, facts.max_length);
-  const auto trained = models::make_model(config, {DType::f32, Target::of(false), true, {}});
+  const auto trained =
+      models::make_model(config, {DType::f32, Target::of(false), true, {}, false, processor.get()});
   const models::Pass step =
       trained->record_training({}, std::vector<bool>(trained->parameters().list().size(), true));
   constexpr uint64_t kArrays = 4;  // weights, gradients, two moments

@@ -19,7 +19,7 @@ struct ModelFacts {
   bool packed = false;                           ///< stored to be streamed; cannot be trained
   std::map<std::string, uint64_t> stored_bytes;  ///< bytes of its files, by dtype
   uint64_t packed_bytes = 0;                     ///< bytes of the weights in memory
-  int64_t max_length = 0;                        ///< tokens that have a position
+  int64_t max_length = 0;                        ///< tokens that have a position, or pixels
   uint64_t forward_bytes = 0;                    ///< weights and activations, 1 x max_length
   int64_t training_sequences = 0;                ///< 0 where it cannot be trained
   int64_t training_length = 0;

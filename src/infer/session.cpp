@@ -8,6 +8,7 @@
 #include "device/memory.h"
 #include "infer/memory_budget.h"
 #include "io/folder.h"
+#include "models/parser.h"
 #include "models/stored_weights.h"
 #include "plan/backend.h"
 
@@ -32,6 +33,10 @@ Session::Session(const std::string& model, const SessionOptions& options)
       pool_(threads_of(options)),
       folder_(models::open_model_folder(io::resolve_model(model))),
       pass_units_(Backend::of(DeviceKind::cpu).efficient_rows()) {
+  const models::Family& family = models::family_of(*folder_.config);
+  if (options.memory_budget > 0 && family.samples == data::SampleKind::image) {
+    fail(ErrorKind::unsupported, "memory_budget: models of images are not streamed");
+  }
   if (options.kept) folder_.config->quantization.kept = *options.kept;
   gpu_ = wants_gpu();
   const std::unique_lock held = hold_gpu();
@@ -60,7 +65,9 @@ void Session::open_processor() {
                    .open_processor(*folder_.config, {.path = folder_.path,
                                                      .model = folder_.path,
                                                      .max_units = options_.max_length,
-                                                     .sentence_length = folder_.sentence_length});
+                                                     .sentence_length = folder_.sentence_length,
+                                                     .image_limits = options_.image_limits});
+  pass_units_ = processor_->pass_units(Backend::of(DeviceKind::cpu).efficient_rows());
 }
 
 void Session::open_passes() {
@@ -83,7 +90,7 @@ void Session::reopen() {
   forward_ = {};
   model_.reset();
   report_ = {};
-  pass_units_ = Backend::of(DeviceKind::cpu).efficient_rows();
+  pass_units_ = processor_->pass_units(Backend::of(DeviceKind::cpu).efficient_rows());
   open_weights(pool_);
   open_passes();
 }
@@ -113,7 +120,12 @@ void Session::open_weights(ThreadPool& pool) {
   if (dtype == DType::f16 && !gpu_) {
     fail(ErrorKind::unsupported, "dtype: 'fp16' is not there on the CPU; use fp32, bf16 or int8");
   }
-  model_ = models::make_model(*folder_.config, {dtype, Target::of(gpu_), head, {}});
+  model_ = models::make_model(*folder_.config,
+                              {dtype, Target::of(gpu_), head, {}, true, processor_.get()});
+  if (head && models::is_parser(*folder_.config)) {
+    fail(ErrorKind::unsupported,
+         "{}: is a parser and has no labels; `hone predict` and `hone eval` take it", folder_.path);
+  }
   if (head && !stored.has_head(model_->family())) {
     fail(ErrorKind::bad_file,
          "{}: has no classification head ({}.weight); it can embed, not predict", stored.path(),
@@ -144,19 +156,22 @@ void Session::open_runner() {
                                      Runner::Options{.planned = options_.planned});
   if (!gpu_) return;
   model_->parameters().refresh(pool_);
-  pass_units_ = Backend::of(DeviceKind::cuda).efficient_rows();
+  pass_units_ = processor_->pass_units(Backend::of(DeviceKind::cuda).efficient_rows());
 }
 
 void Session::open_exits() {
   models::ExitSettings settings = folder_.config->exits;
   const bool has = settings.method != models::ExitMethod::none && model_->has_head();
-  if (!has && options_.exits && (options_.patience || options_.entropy || options_.deadline > 0)) {
-    fail(ErrorKind::usage, "{}: has no early exits; `patience`, `entropy` and `deadline` need them",
+  if (!has && options_.exits &&
+      (options_.patience || options_.entropy || options_.confidence || options_.deadline > 0)) {
+    fail(ErrorKind::usage,
+         "{}: has no early exits; `patience`, `entropy`, `confidence` and `deadline` need them",
          folder_.path);
   }
   if (!has || !options_.exits) return;
   if (options_.patience) settings.patience = *options_.patience;
   if (options_.entropy) settings.entropy = *options_.entropy;
+  if (options_.confidence) settings.confidence = *options_.confidence;
   deadline_ = options_.deadline;
   exits_ = streamed_
                ? std::make_unique<ExitPass>(*model_, settings, *streamed_, pool_, options_.planned)

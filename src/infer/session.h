@@ -38,11 +38,12 @@ struct SessionOptions {
   /// as it is.
   std::optional<ops::Pooling> pooling = {};
   std::optional<bool> normalize = {};
-  /// Where false, a model with early exits runs all layers. Patience and entropy take the place of
-  /// the folder's settings.
+  /// Where false, a model with early exits runs all layers. Patience, entropy and confidence take
+  /// the place of the folder's settings.
   bool exits = true;
   std::optional<int64_t> patience = {};
   std::optional<double> entropy = {};
+  std::optional<double> confidence = {};
   double deadline = 0;  ///< seconds for one text; 0: none. Read for a model with exits alone.
   /// Sets the most bytes that the process may have resident; 0: no limit. Weights are then
   /// streamed.
@@ -51,6 +52,7 @@ struct SessionOptions {
   /// Where true, weights for the processor are loaded by one thread of low priority, so that others
   /// of this process answer meanwhile about as fast as before.
   bool loads_aside = false;
+  image::DecodeLimits image_limits = {};  ///< what an image may be, for models of images
 };
 
 /// A text or a pair of texts, or the path of an image.
@@ -62,6 +64,8 @@ struct Answer {
   int64_t full_tokens = 0;    ///< tokens that the input has; more than `tokens` where it was cut
   int64_t layers = 0;         ///< layers that it took in a model with exits; else 0
   double seconds = 0;         ///< seconds that it took, where there was a deadline
+  int64_t width = 0;          ///< width of an image in its file, as height; 0 of others
+  int64_t height = 0;
   bool truncated() const { return full_tokens > tokens; }
 };
 
@@ -88,6 +92,11 @@ class Session {
 
   /// Encodes the inputs by all threads; valid until the next call.
   const std::vector<data::EncodedSample>& encode(std::span<const Input> inputs);
+  /// Encodes as encode() does, but says what is wrong with each input; see
+  /// data::Processor::try_encode(). Empty where nothing can be.
+  std::vector<std::string> try_encode(std::span<const Input> inputs);
+  /// Gives what try_encode() encoded.
+  const std::vector<data::EncodedSample>& encoded() const { return encoded_; }
   /// Encodes as encode() does, but a text that is too long loses its begin.
   const std::vector<data::EncodedSample>& encode_cut_left(std::span<const Input> inputs);
   /// Gives the samples of token ids, special ones included, cut as texts are. An id that the model
@@ -125,6 +134,9 @@ class Session {
   const data::TextProcessor& text_processor() const;
   const models::LoadReport& load_report() const { return report_; }
   int64_t max_units() const { return processor_->max_units(); }
+  bool reads_images() const {
+    return models::family_of(*folder_.config).samples == data::SampleKind::image;
+  }
   /// Gives the seconds spent on encoding samples, in all.
   double encode_seconds() const { return encode_seconds_; }
   int64_t output_width() const { return forward_.output.width; }

@@ -85,6 +85,14 @@ const std::vector<data::EncodedSample>& Session::encode(std::span<const Input> i
   return encoded_;
 }
 
+std::vector<std::string> Session::try_encode(std::span<const Input> inputs) {
+  const profile::Span span("encoding", profile::Stage::loading);
+  const Stopwatch watch;
+  std::vector<std::string> problems = processor_->try_encode(inputs, pool_, encoded_);
+  encode_seconds_ += watch.seconds();
+  return problems;
+}
+
 const std::vector<data::EncodedSample>& Session::encode_cut_left(std::span<const Input> inputs) {
   const profile::Span span("encoding", profile::Stage::loading);
   const Stopwatch watch;

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstdlib>
 #include <filesystem>
@@ -70,9 +71,16 @@ std::string snapshot_in(const fs::path& repository) {
 
 }  // namespace
 
+bool is_weights_name(const std::string& path) {
+  static constexpr std::array kEndings = {".safetensors", ".pth", ".pt", ".th", ".bin", ".ckpt"};
+  return std::any_of(kEndings.begin(), kEndings.end(),
+                     [&](const char* ending) { return path.ends_with(ending); });
+}
+
 std::string resolve_model(const std::string& folder_or_name, const std::string& argument) {
   if (folder_exists(folder_or_name)) return folder_or_name;
   if (file_exists(folder_or_name)) {
+    if (is_weights_name(folder_or_name)) return folder_or_name;
     fail(ErrorKind::usage, "{}: {} is a file; expected a model's folder or name", argument,
          quote(folder_or_name));
   }

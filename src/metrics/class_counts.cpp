@@ -39,17 +39,19 @@ std::vector<double> ClassCounts::values() const {
   std::vector<double> values(labelled_.begin(), labelled_.end());
   values.insert(values.end(), predicted_.begin(), predicted_.end());
   values.insert(values.end(), correct_.begin(), correct_.end());
+  values.push_back(static_cast<double>(top5_));
   return values;
 }
 
 void ClassCounts::merge(std::span<const double> values) {
   const size_t classes = labelled_.size();
-  if (values.size() != 3 * classes) {
+  if (values.size() != 3 * classes + 1) {
     fail(ErrorKind::internal, "metrics: {} classes, got {} counts", classes, values.size());
   }
   add_to(labelled_, values.subspan(0, classes));
   add_to(predicted_, values.subspan(classes, classes));
-  add_to(correct_, values.subspan(2 * classes));
+  add_to(correct_, values.subspan(2 * classes, classes));
+  top5_ += static_cast<int64_t>(values.back());
 }
 
 int64_t ClassCounts::samples() const { return sum(labelled_); }
@@ -57,6 +59,11 @@ int64_t ClassCounts::samples() const { return sum(labelled_); }
 double ClassCounts::accuracy() const {
   const int64_t all = samples();
   return all == 0 ? kUndefined : static_cast<double>(sum(correct_)) / static_cast<double>(all);
+}
+
+double ClassCounts::top5_accuracy() const {
+  const int64_t all = samples();
+  return all == 0 ? kUndefined : static_cast<double>(top5_) / static_cast<double>(all);
 }
 
 double ClassCounts::f1_of(size_t positive) const {

@@ -25,6 +25,14 @@ double cross_entropy(std::span<const float> logits, size_t label) {
   return std::log(sum) + largest - logits[label];
 }
 
+/// Says whether a class is among the best so many; of equal ones the first are better.
+bool is_among_best(std::span<const float> logits, size_t label, int count) {
+  for (size_t i = 0; i < logits.size() && count > 0; ++i) {
+    count -= logits[i] > logits[label] || (logits[i] == logits[label] && i < label);
+  }
+  return count > 0;
+}
+
 double binary_cross_entropy(std::span<const float> logits, const std::vector<bool>& labels) {
   double sum = 0;
   for (size_t i = 0; i < logits.size(); ++i)
@@ -42,6 +50,7 @@ void LogitScorer::add_class(std::span<const float> logits, int64_t label) {
   check_finite(logits);
   losses_.push_back(cross_entropy(logits, static_cast<size_t>(label)));
   scorer_.add_class(std::max_element(logits.begin(), logits.end()) - logits.begin(), label);
+  scorer_.add_top5(is_among_best(logits, static_cast<size_t>(label), 5));
 }
 
 void LogitScorer::add_labels(std::span<const float> logits, const std::vector<bool>& labels) {

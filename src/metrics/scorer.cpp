@@ -18,6 +18,8 @@ using R = Correlation;
 constexpr Named kMetrics[] = {
     {"accuracy", ProblemType::single_label,
      [](const C& c, const M&, const R&) { return c.accuracy(); }},
+    {"top5_accuracy", ProblemType::single_label,
+     [](const C& c, const M&, const R&) { return c.top5_accuracy(); }},
     {"f1", ProblemType::single_label, [](const C& c, const M&, const R&) { return c.f1(); }},
     {"f1_macro", ProblemType::single_label,
      [](const C& c, const M&, const R&) { return c.f1_macro(); }},

@@ -19,7 +19,8 @@ namespace hone::metrics {
 std::vector<std::string> default_metrics(ProblemType problem, int64_t classes);
 
 /// Collects predictions and reports metrics by the names of GLUE in `evaluate`: accuracy, f1,
-/// matthews_correlation, pearson, spearmanr; also f1_macro, f1_micro, subset_accuracy, mse.
+/// matthews_correlation, pearson, spearmanr; also top5_accuracy, f1_macro, f1_micro,
+/// subset_accuracy, mse.
 class Scorer {
  public:
   /// A name that does not belong to the problem is a usage error.
@@ -27,6 +28,8 @@ class Scorer {
 
   /// The call that belongs to the problem is to be used.
   void add_class(int64_t prediction, int64_t label) { counts_.add(prediction, label); }
+  /// Says of the class added last whether it was among the five best.
+  void add_top5(bool among) { counts_.add_top5(among); }
   void add_labels(const std::vector<bool>& prediction, const std::vector<bool>& label) {
     multi_label_.add(prediction, label);
   }

@@ -34,6 +34,8 @@ struct EncoderConfig : ModelConfig {
   int64_t layer_groups = 0;    ///< ALBERT: distinct groups of weights; 0 where layers share nothing
   int64_t layers_a_group = 1;  ///< ALBERT's inner_group_num
 
+  bool parses = false;  ///< the head is a parser's (models/parser.h), not a classifier's
+
   /// Training drops with these probabilities; inference does not drop.
   float embedding_dropout = 0;
   nn::LayerDropout layer_dropout;

@@ -101,13 +101,26 @@ Converted write_weights(const io::Weights& weights, std::vector<WrittenTensor> t
   return converted;
 }
 
-/// Adds an adapter's product to the weights that it belongs to.
-Converted merge_adapter(const ModelFolder& model, const std::string& to,
-                        const ConvertOptions& options) {
+/// Writes the files of a model's folder beside config and weights.
+void write_rest(const ModelFolder& model, const std::string& to) {
+  if (!is_bare(model)) return copy_rest(model.path, to);
+  const auto processor =
+      family_of(*model.config)
+          .open_processor(*model.config, {.path = model.path, .model = model.path});
+  for (const data::TextFile& file : processor->files()) {
+    write_file(to + "/" + file.name, file.text);
+  }
+}
+
+/// Loads a model and saves it: an adapter's product is added to the weights that it belongs to, and
+/// the tensors of a bare state dict get their names.
+Converted write_anew(const ModelFolder& model, const std::string& to,
+                     const ConvertOptions& options) {
   if (options.dtype != DType::f32 || options.stream) {
-    fail(ErrorKind::unsupported,
-         "{}: an adapter is merged in fp32; convert the merged folder afterwards",
-         options.stream ? "stream" : "dtype");
+    fail(ErrorKind::unsupported, "{}: {} in fp32; convert the folder that it gives afterwards",
+         options.stream ? "stream" : "dtype",
+         is_bare(model) ? "a state dict without a config.json is converted"
+                        : "an adapter is merged");
   }
   const auto weights = open_checkpoint(model.path);
   const auto adapter = open_adapter(model);
@@ -118,7 +131,7 @@ Converted merge_adapter(const ModelFolder& model, const std::string& to,
   load_weights(*merged, *weights, pool, {.adapter = adapter.get()});
   OutputFolder out(to);
   try {
-    copy_rest(model.path, out.partial());
+    write_rest(model, out.partial());
   } catch (const fs::filesystem_error& e) {
     fail(ErrorKind::io, "{}: {}", to, e.code().message());
   }
@@ -153,7 +166,10 @@ Converted write_stream(const ModelFolder& model, const io::Weights& weights, con
 Converted convert_folder(const std::string& folder, const std::string& to,
                          const ConvertOptions& options) {
   const ModelFolder model = open_model_folder(folder);
-  if (!model.adapter.empty()) return merge_adapter(model, to, options);
+  if (!model.adapter.empty() || is_bare(model)) return write_anew(model, to, options);
+  if (options.stream && family_of(*model.config).samples == data::SampleKind::image) {
+    fail(ErrorKind::unsupported, "stream: models of images are not streamed");
+  }
   const auto weights = open_checkpoint(model.path);
   OutputFolder out(to);
   try {

@@ -179,9 +179,11 @@ void Encoder::declare_heads(DType dtype, const nn::LoraTargets* targets) {
     if (pabee) {
       exits_.push_back({std::nullopt, linear(classifier(depth), labels, nullptr)});
     } else {
+      const bool adaptive = config_.exits.method == ExitMethod::adaptive;
       const std::string name = highway + ".highway." + std::to_string(depth);
       exits_.push_back({linear(name + ".pooler.dense", hidden, nullptr),
-                        linear(name + ".classifier", labels, nullptr)});
+                        linear(name + (adaptive ? ".adaptive" : ".classifier"),
+                               exit_width(config_.exits.method, labels), nullptr)});
     }
   }
 }

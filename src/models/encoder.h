@@ -45,12 +45,14 @@ class Encoder : public Model {
   std::vector<Part> record_parts(const OutputOptions& request) const override;
   std::vector<SplitPart> record_split_parts() const override;
 
- private:
+ protected:
   /// Makes the pass' plan one for this encoder, with its inputs.
   void begin(Pass& pass, bool pads_sequences) const;
   /// Gives the last layer's rows: those read, or all tokens'.
   Value hidden(Tape& tape, const EncoderInputs& in, bool first_only,
                const TrainingOptions& options) const;
+
+ private:
   /// Runs layers [begin, end) of the order.
   Value run_layers(Tape& tape, Value x, const nn::Packing& packing, bool first_only, size_t begin,
                    size_t end) const;

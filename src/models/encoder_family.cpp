@@ -3,9 +3,10 @@
 #include <array>
 
 #include "base/error.h"
-#include "data/text_processor.h"
+#include "data/parse_processor.h"
 #include "models/encoder.h"
 #include "models/int8.h"
+#include "models/parser.h"
 
 namespace hone::models {
 namespace {
@@ -35,6 +36,11 @@ std::unique_ptr<data::Processor> open_text_processor(const EncoderConfig& config
                                                      const ProcessorOptions& options) {
   text::Tokenizer tokenizer = text::Tokenizer::load(options.path, config.model_type);
   const int64_t limit = length_limit(options, config.max_tokens(), tokenizer);
+  if (config.parses) {
+    return std::make_unique<data::ParseProcessor>(std::move(tokenizer),
+                                                  data::TextProcessor::Origin{options.path},
+                                                  config.limits(), limit, options.model);
+  }
   return std::make_unique<data::TextProcessor>(std::move(tokenizer),
                                                data::TextProcessor::Origin{options.path},
                                                config.limits(), limit, options.model);
@@ -52,11 +58,15 @@ Family entry(const EncoderFamily& encoder) {
   family.read_config = [&encoder](const JsonFields& fields) {
     auto config = std::make_unique<EncoderConfig>(encoder.read_config(fields));
     config->model_type = encoder.model_type;
+    config->parses = fields.boolean(kParserField, false);
     check_encoder(*config, fields);
     return config;
   };
-  family.make = [](const ModelConfig& config, const MakeOptions& options) {
-    return std::make_unique<Encoder>(static_cast<const EncoderConfig&>(config), options);
+  family.make = [](const ModelConfig& config,
+                   const MakeOptions& options) -> std::unique_ptr<Model> {
+    const auto& own = static_cast<const EncoderConfig&>(config);
+    if (own.parses) return std::make_unique<Parser>(own, options);
+    return std::make_unique<Encoder>(own, options);
   };
   family.open_processor = [](const ModelConfig& config, const ProcessorOptions& options) {
     return open_text_processor(static_cast<const EncoderConfig&>(config), options);

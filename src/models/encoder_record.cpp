@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "models/encoder.h"
+#include "ops/adaptive_loss.h"
 #include "ops/by_dtype.h"
 #include "ops/convert.h"
 #include "ops/dropout.h"
@@ -224,9 +225,17 @@ void Encoder::add_losses(Tape& tape, const ops::LossOptions& loss, const std::ve
   const auto add = [&](std::string name, Value logits, double weight) {
     ops::LossOptions weighed = loss;
     weighed.weight = weight;
-    step.losses.push_back(
-        {std::move(name), ops::loss(tape, {logits, step.labels, step.scale}, weighed)});
+    ops::LossInputs inputs = loss_inputs(logits, loss, step);
+    // The last layer teaches the exits, and learns from the labels alone.
+    const bool taught_by_last = loss.distill.self && logits.id != step.output.id;
+    if (taught_by_last) inputs.teacher = step.output;
+    step.losses.push_back({std::move(name), ops::loss(tape, inputs, weighed)});
   };
+  if (config_.exits.method == ExitMethod::adaptive) {
+    const ops::LossInputs inputs{step.output, step.labels, step.scale};
+    step.losses.push_back({"exits", ops::adaptive_loss(tape, exits, inputs, loss)});
+    return;
+  }
   const auto count = static_cast<double>(order_.size());
   for (size_t i = 0; i < exits.size(); ++i) {
     // PABEE weighs layer i by i, DeeBERT all alike.

@@ -8,7 +8,7 @@ namespace hone::models {
 namespace {
 
 constexpr const char* kEntry = "early_exit";
-constexpr std::array kMethodNames = {"none", "pabee", "deebert"};
+constexpr std::array kMethodNames = {"none", "pabee", "deebert", "adaptive"};
 constexpr int64_t kMostPatience = 1024;
 
 }  // namespace
@@ -17,7 +17,8 @@ ExitMethod parse_exit_method(const std::string& name, const std::string& flag) {
   for (size_t i = 0; i < kMethodNames.size(); ++i) {
     if (name == kMethodNames[i]) return static_cast<ExitMethod>(i);
   }
-  fail(ErrorKind::usage, "{}: expected none, pabee or deebert, got {}", flag, quote(name));
+  fail(ErrorKind::usage, "{}: expected none, pabee, deebert or adaptive, got {}", flag,
+       quote(name));
 }
 
 const char* exit_method_name(ExitMethod method) {
@@ -31,6 +32,7 @@ ExitSettings read_exits(const JsonFields& fields) {
   exits.method = parse_exit_method(own.string("method"), fields.file() + ": early_exit.method");
   exits.patience = own.integer("patience", 1, kMostPatience, exits.patience);
   exits.entropy = own.number("entropy", exits.entropy);
+  exits.confidence = own.number("confidence", exits.confidence);
   exits.tolerance = own.number("tolerance", exits.tolerance);
   return exits;
 }
@@ -41,6 +43,7 @@ void write_exits(const ExitSettings& exits, Json& json) {
   json[kEntry] = {{"method", exit_method_name(exits.method)},
                   {"patience", exits.patience},
                   {"entropy", exits.entropy},
+                  {"confidence", exits.confidence},
                   {"tolerance", exits.tolerance}};
 }
 

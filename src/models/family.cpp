@@ -5,6 +5,8 @@
 #include "base/error.h"
 #include "models/encoder_family.h"
 #include "models/lstm.h"
+#include "models/parser.h"
+#include "models/resnet.h"
 
 namespace hone::models {
 namespace {
@@ -13,6 +15,7 @@ std::vector<Family>& registry() {
   static std::vector<Family> all = [] {
     std::vector<Family> built_in = encoder_families();
     built_in.push_back(lstm_family());
+    built_in.push_back(resnet_family());
     built_in.reserve(64);  // models refer to their families, which therefore stay where they are
     return built_in;
   }();
@@ -37,7 +40,7 @@ bool is_head(const Family& family, const std::string& name) {
   const auto belongs = [&](const std::string& module) {
     return !module.empty() && name.starts_with(module + ".");
   };
-  return belongs(family.head_out) || is_exit_weight(name) ||
+  return belongs(family.head_out) || is_exit_weight(name) || is_parser_weight(name) ||
          (!family.has_pooler && belongs(family.head_dense));
 }
 
@@ -55,6 +58,18 @@ const Family& find_family(const JsonFields& fields) {
   }
   fail(ErrorKind::unsupported, "{}: model_type: unknown architecture {}; known are {}",
        fields.file(), quote(name), known);
+}
+
+Json config_of_type(const std::string& type) {
+  for (const Family& family : families()) {
+    for (const auto& [name, fields] : family.named_configs) {
+      if (name != type) continue;
+      Json json = fields;
+      json["model_type"] = family.model_type;
+      return json;
+    }
+  }
+  return {{"model_type", type}};
 }
 
 const Family& family_of(const ModelConfig& config) {

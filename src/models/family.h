@@ -8,6 +8,8 @@
 
 #include "data/processor.h"
 #include "device/target.h"
+#include "image/decode.h"
+#include "io/weights.h"
 #include "models/model_config.h"
 #include "models/new_model.h"
 #include "nn/lora.h"
@@ -23,6 +25,11 @@ struct MakeOptions {
   Target target = {};
   bool with_head = true;
   std::optional<nn::LoraOptions> lora = {};
+  /// Where true, the model answers alone: batch norms are folded into what is before them.
+  bool folds_norms = false;
+  /// Makes the model's samples, of which images have the size that the model is made for; null: as
+  /// the family's models usually have it.
+  const data::Processor* processor = nullptr;
 };
 
 /// Says what a processor is made from.
@@ -33,6 +40,7 @@ struct ProcessorOptions {
   bool clamps = false;    ///< true: where max_units is more than the model takes, that is taken
                           ///< without an error
   std::optional<int64_t> sentence_length = {};  ///< sentence-transformers' own limit
+  image::DecodeLimits image_limits = {};        ///< what an image may be, for models of images
 };
 
 /// A kind of model: how its config reads, how its weights are called, and how models and their
@@ -47,8 +55,15 @@ struct Family {
   std::string head_dense;
   std::string head_out;
   bool has_pooler = false;  ///< head_dense is the backbone's, and named with its prefix
-  std::vector<std::string> lora_targets = {};  ///< the default ones; none: no adapters
+  /// Gives the names that a parameter's tensor may have in checkpoints of other libraries, in full;
+  /// empty where there are none.
+  std::function<std::vector<std::string>(const std::string& name)> other_names = {};
+  std::vector<std::string> lora_targets = {};         ///< the default ones; none: no adapters
+  data::SampleKind samples = data::SampleKind::text;  ///< what its processor reads
 
+  /// Gives the config.json of a state dict that comes without one; nothing where its tensors are no
+  /// model's of this family. Empty where the family does not tell.
+  std::function<std::optional<Json>(const Family&, const io::Weights&)> guess_config = {};
   std::function<std::unique_ptr<ModelConfig>(const JsonFields&)> read_config;
   std::function<std::unique_ptr<Model>(const ModelConfig&, const MakeOptions&)> make;
   std::function<std::unique_ptr<data::Processor>(const ModelConfig&, const ProcessorOptions&)>
@@ -57,6 +72,8 @@ struct Family {
   /// errors) and the training samples. Empty where the family needs a processor of before.
   std::function<NewModel(const Json&, const std::string& file, const NewModelOptions&)> make_new =
       {};
+  /// Names configs of models from nothing beside the family's defaults: "resnet18".
+  std::vector<std::pair<std::string, Json>> named_configs = {};
 };
 
 /// Gives all families, for lookups and for messages.
@@ -75,6 +92,10 @@ std::string checkpoint_name(const Family& family, const std::string& name);
 
 /// Finds the family by the config's model_type; an unknown one is an error that lists the known.
 const Family& find_family(const JsonFields& fields);
+
+/// Gives the config.json's fields of a model from nothing: those of a family's named config, or the
+/// defaults of the family of that model_type.
+Json config_of_type(const std::string& type);
 
 /// Gives the family of a config that find_family accepted.
 const Family& family_of(const ModelConfig& config);

@@ -1,6 +1,8 @@
 #include "models/folder.h"
 
 #include <array>
+#include <filesystem>
+#include <vector>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -100,7 +102,39 @@ void read_sentence_length(const std::string& folder, ModelFolder& model) {
   }
 }
 
+/// Gives the only file of weights in a folder, or the file itself; empty where there is none, or
+/// more than one.
+std::string find_state_dict(const std::string& path) {
+  if (!folder_exists(path)) return path;
+  std::vector<std::string> found;
+  for (const auto& entry : std::filesystem::directory_iterator(path)) {
+    if (io::is_weights_name(entry.path().string())) found.push_back(entry.path().string());
+  }
+  return found.size() == 1 ? found.front() : "";
+}
+
+ModelFolder open_state_dict(const std::string& path) {
+  ModelFolder model;
+  model.path = path;
+  const auto weights = io::Weights::open(path);
+  for (const Family& family : families()) {
+    if (!family.guess_config) continue;
+    const std::optional<Json> guess = family.guess_config(family, *weights);
+    if (!guess) continue;
+    model.config_json = *guess;
+    model.config = read_model_config(*guess, path);
+    return model;
+  }
+  fail(ErrorKind::bad_file,
+       "{}: has no config.json beside it, and its tensors are of no model that is known without",
+       path);
+}
+
 ModelFolder open_plain_folder(const std::string& path) {
+  if (!file_exists(path + "/config.json") && !file_exists(path + "/modules.json")) {
+    const std::string file = find_state_dict(path);
+    if (!file.empty()) return open_state_dict(file);
+  }
   ModelFolder model;
   model.path = path;
   if (file_exists(path + "/modules.json")) {
@@ -154,8 +188,14 @@ ModelFolder open_adapter_folder(const std::string& path) {
 
 }  // namespace
 
+bool is_bare(const ModelFolder& folder) { return !folder_exists(folder.path); }
+
 ModelFolder open_model_folder(const std::string& path) {
   return is_adapter_folder(path) ? open_adapter_folder(path) : open_plain_folder(path);
+}
+
+data::SampleKind samples_of(const std::string& model) {
+  return family_of(*open_model_folder(io::resolve_model(model)).config).samples;
 }
 
 std::unique_ptr<Adapter> open_adapter(const ModelFolder& folder) {

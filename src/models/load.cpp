@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "models/init.h"
 #include "models/int8.h"
+#include "models/parser.h"
 #include "models/stacked_rows.h"
 #include "nn/packed_rows.h"
 
@@ -37,16 +38,25 @@ std::string shape_text(const std::vector<int64_t>& shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
 }
 
+bool starts_with_module(const std::string& name, const std::string& module) {
+  return !module.empty() && name.starts_with(module + ".");
+}
+
 /// Says whether a weight is one that checkpoints carry and no classifier needs, or that is a head's
 /// which the model does not have: not worth a word.
 bool is_known_extra(const Family& family, const std::string& name) {
-  for (const std::string& head : {family.head_dense, family.head_out}) {
-    if (!head.empty() && name.starts_with(head + ".")) return true;
+  if (starts_with_module(name, family.head_dense) || starts_with_module(name, family.head_out)) {
+    return true;
   }
-  return name.ends_with("position_ids") || name.ends_with("position_embeddings.weight") ||
-         name.find("cls.") == 0 || name.find("lm_head.") == 0 || name.find("vocab_") == 0 ||
-         name.find("predictions.") == 0 || name.find("sop_classifier.") == 0 ||
-         name.find("pooler.") != std::string::npos;
+  if (family.other_names) {
+    for (const std::string& head : family.other_names(family.head_out + ".weight")) {
+      if (starts_with_module(name, head.substr(0, head.rfind('.')))) return true;
+    }
+  }
+  return name.ends_with("position_ids") || name.ends_with(kBatchCounter) ||
+         name.ends_with("position_embeddings.weight") || name.find("cls.") == 0 ||
+         name.find("lm_head.") == 0 || name.find("vocab_") == 0 || name.find("predictions.") == 0 ||
+         name.find("sop_classifier.") == 0 || name.find("pooler.") != std::string::npos;
 }
 
 }  // namespace
@@ -60,9 +70,12 @@ std::string modern_name(const std::string& name) {
 
 const io::TensorInfo* find_tensor(const Family& family, const io::Weights& weights,
                                   const std::string& name) {
-  const std::string old = old_norm_name(name);
-  for (const std::string& spelling : {name, old}) {
-    if (spelling.empty()) continue;
+  std::vector<std::string> spellings = {name};
+  if (const std::string old = old_norm_name(name); !old.empty()) spellings.push_back(old);
+  if (family.other_names) {
+    for (std::string& other : family.other_names(name)) spellings.push_back(std::move(other));
+  }
+  for (const std::string& spelling : spellings) {
     for (const std::string& prefix : {family.prefix, std::string()}) {
       if (const io::TensorInfo* found = weights.find(prefix + spelling)) return found;
     }
@@ -73,17 +86,11 @@ const io::TensorInfo* find_tensor(const Family& family, const io::Weights& weigh
 bool has_head_weights(const Family& family, const io::Weights& weights, const Adapter* adapter) {
   const std::string name = family.head_out + ".weight";
   return find_tensor(family, weights, name) || weights.find("classifiers.0.weight") ||
+         weights.find(std::string(kParserModule) + ".out.weight") ||
          (adapter && adapter->find(family, name));
 }
 
 namespace {
-
-std::vector<int64_t> shape_of(const nn::Parameter& parameter) {
-  const Weight& weight = parameter.weight;
-  const auto share = static_cast<int64_t>(parameter.tensors.size());
-  if (parameter.is_vector()) return {weight.width / share};
-  return {weight.rows / share, weight.width};
-}
 
 /// Finds every parameter's tensors and gathers what is wrong with them.
 class Search {
@@ -134,7 +141,7 @@ class Search {
   bool has_other_labels(const io::TensorInfo& out) const {
     for (const nn::Parameter& parameter : model_.parameters().list()) {
       if (parameter.tensors.front() != model_.family().head_out + ".weight") continue;
-      const std::vector<int64_t> shape = shape_of(parameter);
+      const std::vector<int64_t> shape = nn::tensor_shape(parameter);
       return out.shape.size() == 2 && shape.size() == 2 && out.shape[0] != shape[0] &&
              out.shape[1] == shape[1];
     }
@@ -148,14 +155,15 @@ class Search {
 
   bool is_new(const std::string& name, const std::vector<int64_t>& shape) const {
     if (nn::is_lora(name)) return options_.head_seed && !options_.adapter;
-    if (is_exit_weight(name)) return options_.head_seed && !fits(name, shape);
+    if (is_exit_weight(name) || is_parser_weight(name))
+      return options_.head_seed && !fits(name, shape);
     return std::any_of(new_modules_.begin(), new_modules_.end(),
                        [&](const std::string& module) { return name.starts_with(module + "."); });
   }
 
   void find(const nn::Parameter& parameter) {
     const std::string& first = parameter.tensors.front();
-    const std::vector<int64_t> shape = shape_of(parameter);
+    const std::vector<int64_t> shape = nn::tensor_shape(parameter);
     if (is_new(first, shape)) {
       for (const std::string& name : parameter.tensors) {
         if (!nn::is_lora(name)) report_.fresh.push_back(checkpoint_name(model_.family(), name));
@@ -169,7 +177,9 @@ class Search {
     for (const std::string& name : parameter.tensors) {
       TensorSource source = locate(name);
       added |= source.weights != &weights_;
-      if (check(name, source, shape)) parts.push_back(with_delta(name, source, shape));
+      if (!check(name, source, shape)) continue;
+      if (!parameter.norm.empty()) fold_norm(parameter, source);
+      parts.push_back(with_delta(name, source, shape));
     }
     sources_.emplace_back(StackedRows(std::move(parts), row_width(parameter)));
     report_.added.push_back(added);
@@ -191,6 +201,19 @@ class Search {
       return true;
     }
     return false;
+  }
+
+  /// Has a source take in the norm that its parameter names.
+  void fold_norm(const nn::Parameter& parameter, TensorSource& source) {
+    const auto find = [&](const char* name) -> const io::TensorInfo* {
+      TensorSource found = locate(parameter.norm + name);
+      return check(parameter.norm + name, found, {nn::row_count(parameter)}) ? found.tensor
+                                                                             : nullptr;
+    };
+    const NormTensors norm{find(".weight"), find(".running_mean"), find(".running_var")};
+    if (!norm.weight || !norm.running_mean || !norm.running_var) return;
+    source.transform = std::make_shared<RowTransform>(
+        parameter.is_vector() ? fold_into_bias(weights_, norm) : fold_into_rows(weights_, norm));
   }
 
   TensorSource with_delta(const std::string& name, TensorSource source,

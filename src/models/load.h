@@ -50,6 +50,9 @@ struct WeightSources {
 /// There is no `head_seed`, so that every slot has rows.
 WeightSources find_sources(const Model& model, const io::Weights& weights, const Adapter* adapter);
 
+/// Ends the name of the count of batches that torch's norms have, which nothing here reads.
+inline constexpr const char* kBatchCounter = "num_batches_tracked";
+
 /// Gives today's name of a tensor that an old conversion called gamma or beta; other names as they
 /// are.
 std::string modern_name(const std::string& name);

@@ -135,7 +135,8 @@ Pass LstmModel::record(const TrainingRequest& request) const {
   step.scale = step.plan->input(DType::f64, Axis::one, 2);
   const size_t forward = step.plan->steps().size();
   step.plan->set_scope("loss");
-  step.losses = {{"logits", ops::loss(tape, {step.output, step.labels, step.scale}, request.loss)}};
+  step.losses = {
+      {"logits", ops::loss(tape, loss_inputs(step.output, request.loss, step), request.loss)}};
   step.plan->keep(step.output);
   tape.backward();
   step.shadows = tape.shadows();

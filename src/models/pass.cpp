@@ -12,4 +12,11 @@ void declare_inputs(const data::BatchLayout& layout, Pass& pass) {
   }
 }
 
+ops::LossInputs loss_inputs(Value logits, const ops::LossOptions& loss, Pass& step) {
+  if (loss.distill.weight > 0 && !loss.distill.self && !step.teacher) {
+    step.teacher = step.plan->input(logits.dtype, logits.rows, logits.width);
+  }
+  return {logits, step.labels, step.scale, step.teacher};
+}
+
 }  // namespace hone::models

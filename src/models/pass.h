@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "data/batch.h"
+#include "ops/loss.h"
 #include "plan/runner.h"
 
 namespace hone::models {
@@ -27,6 +28,8 @@ struct Pass {
   Value random;
   Value scale;
   Value labels;
+  /// Where another model teaches: its logits, fp32 [samples, labels].
+  std::optional<Value> teacher = {};
   /// A training step has losses: fp64 [1, 1] each, the batch's share of the mean of each loss.
   std::vector<NamedValue> losses = {};
   std::vector<bool> shadows = {};    ///< by slot: read in another dtype than it is kept in
@@ -41,11 +44,15 @@ struct Pass {
 /// Declares the inputs of a layout in a pass' plan.
 void declare_inputs(const data::BatchLayout& layout, Pass& pass);
 
+/// Gives the inputs of a training step's loss of some logits. Where another model teaches, its
+/// logits become an input of the pass.
+ops::LossInputs loss_inputs(Value logits, const ops::LossOptions& loss, Pass& step);
+
 /// One of the parts of a forward pass that is cut, so that samples may leave between them, and
 /// weights come and go.
 struct Part : Pass {
   Value input;                ///< what the part before gave, to be bound; on a GPU resident
-  std::optional<Value> exit;  ///< fp32 [samples, labels]: an answer that may do
+  std::optional<Value> exit;  ///< fp32 [samples, exit_width()]: an answer that may do
   Value carried;              ///< what goes from a SplitPart's first half to its second
 };
 

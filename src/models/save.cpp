@@ -5,6 +5,8 @@
 
 #include "base/json.h"
 #include "io/safetensors_writer.h"
+#include "models/load.h"
+#include "models/parser.h"
 
 namespace hone::models {
 namespace {
@@ -16,10 +18,12 @@ struct TensorRows {
   int64_t end;
 };
 
-std::vector<int64_t> shape_of(const TensorRows& part) {
-  const int64_t rows = part.end - part.begin;
-  if (part.parameter->is_vector()) return {rows};
-  return {rows, part.parameter->weight.width};
+/// torch's norms count the batches behind their statistics. With a fixed momentum nothing reads the
+/// count, but who loads a state dict misses it.
+std::string batch_counter_of(const std::string& name) {
+  const std::string_view mean = "running_mean";
+  if (!name.ends_with(mean)) return "";
+  return name.substr(0, name.size() - mean.size()) + kBatchCounter;
 }
 
 }  // namespace
@@ -36,11 +40,18 @@ void save_arrays(const std::vector<const nn::Parameter*>& parameters, const Pack
       const std::string name = name_of(parameter->tensors[static_cast<size_t>(i)]);
       const TensorRows part{parameter, i * share, (i + 1) * share};
       parts.emplace(name, part);
-      specs.push_back({name, DType::f32, shape_of(part)});
+      specs.push_back({name, DType::f32, nn::tensor_shape(*parameter)});
+      const std::string counter = batch_counter_of(name);
+      if (!counter.empty()) specs.push_back({counter, DType::i64, {}});
     }
   }
   io::SafetensorsWriter writer(path, std::move(specs));
   for (const io::TensorSpec& tensor : writer.tensors()) {
+    if (tensor.dtype == DType::i64) {
+      const int64_t none = 0;
+      writer.write_raw(&none, 1);
+      continue;
+    }
     const TensorRows& part = parts.at(tensor.name);
     const int64_t width = row_width(*part.parameter);
     read_rows(
@@ -79,7 +90,9 @@ void save_weights(const Model& model, const std::string& folder) {
 Json config_for_saving(Json source, const Model& model) {
   const Family& family = model.family();
   source["architectures"] =
-      Json::array({family.architecture + (model.has_head() ? family.head_class : "Model")});
+      Json::array({family.architecture + (!model.has_head()           ? "Model"
+                                          : is_parser(model.config()) ? "ForConstituencyParsing"
+                                                                      : family.head_class)});
   // transformers renamed the field in version 4.56; both are read there.
   source.erase("torch_dtype");
   source.erase("quantization_config");  // fp32 is written, whatever was read

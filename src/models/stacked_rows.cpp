@@ -43,6 +43,7 @@ void StackedRows::read(int64_t first, int64_t count, float* out) const {
       part.weights->read(*part.tensor, first * width_, taken * width_, out);
       if (part.scales) scale_rows(part, first, taken, width_, out);
       if (part.delta) part.delta->add(first, taken, out);
+      if (part.transform) part.transform->apply(first, taken, width_, out);
       check_finite(part, out, taken * width_);
       out += taken * width_;
       count -= taken;

@@ -6,6 +6,7 @@
 
 #include "io/weights.h"
 #include "models/adapter.h"
+#include "models/folded_norm.h"
 
 namespace hone::models {
 
@@ -14,6 +15,7 @@ struct TensorSource {
   const io::Weights* weights;
   const io::TensorInfo* tensor;
   std::shared_ptr<const LoraDelta> delta = {};
+  std::shared_ptr<const RowTransform> transform = {};
   const io::TensorInfo* scales = nullptr;  ///< scales of a tensor of bytes, one a row
 };
 

@@ -13,6 +13,15 @@ namespace {
 // Rows pass in pieces of about this size: small beside the weights, large beside a system call.
 constexpr int64_t kPieceFloats = 1 << 18;
 
+/// Turns each row of a [from, to] matrix into one of a [to, from] matrix.
+void turn_rows(const float* rows, int64_t count, int64_t from, int64_t to, float* turned) {
+  for (int64_t row = 0; row < count; ++row, rows += from * to, turned += from * to) {
+    for (int64_t i = 0; i < from; ++i) {
+      for (int64_t j = 0; j < to; ++j) turned[j * from + i] = rows[i * to + j];
+    }
+  }
+}
+
 /// Stores rows as bytes, into a packed matrix or a table.
 void store_bytes(const Parameter& parameter, const PackedArray& to, const float* rows,
                  int64_t first, int64_t count) {
@@ -35,6 +44,13 @@ void store_bytes(const Parameter& parameter, const PackedArray& to, const float*
 
 void read_piece(const Parameter& parameter, const ConstPackedArray& from, int64_t first,
                 int64_t count, float* rows) {
+  if (const int64_t taps = parameter.kernel * parameter.kernel; taps > 1) {
+    Parameter plain = parameter;
+    plain.kernel = 0;
+    std::vector<float> own(static_cast<size_t>(count * parameter.weight.width));
+    read_piece(plain, from, first, count, own.data());
+    return turn_rows(own.data(), count, taps, parameter.weight.width / taps, rows);
+  }
   const Weight& weight = parameter.weight;
   const int64_t width = row_width(parameter);
   if (parameter.kind == ParameterKind::matrix) {
@@ -62,9 +78,25 @@ int64_t piece_rows(const Parameter& parameter, Isa isa) {
 
 }  // namespace
 
+std::vector<int64_t> tensor_shape(const Parameter& parameter) {
+  const auto tensors = static_cast<int64_t>(parameter.tensors.size());
+  const int64_t rows = row_count(parameter) / tensors;
+  if (parameter.is_vector()) return {rows};
+  if (parameter.kernel == 0) return {rows, parameter.weight.width};
+  const int64_t k = parameter.kernel;
+  return {rows, parameter.weight.width / (k * k), k, k};
+}
+
 void store_rows(const Parameter& parameter, const PackedArray& to, const float* rows, int64_t first,
                 int64_t count) {
   const Weight& weight = parameter.weight;
+  if (const int64_t taps = parameter.kernel * parameter.kernel; taps > 1) {
+    Parameter plain = parameter;
+    plain.kernel = 0;
+    std::vector<float> turned(static_cast<size_t>(count * weight.width));
+    turn_rows(rows, count, weight.width / taps, taps, turned.data());
+    return store_rows(plain, to, turned.data(), first, count);
+  }
   if (to.dtype == DType::i8) return store_bytes(parameter, to, rows, first, count);
   if (parameter.kind == ParameterKind::matrix) {
     kernels::pack_rows(to.isa, to.dtype, rows, first, count, weight.rows, weight.width, to.data);

@@ -15,6 +15,9 @@ inline int64_t row_count(const Parameter& parameter) {
   return parameter.weight.rows * parameter.weight.width / row_width(parameter);
 }
 
+/// Gives the shape that each tensor of a parameter has in a checkpoint.
+std::vector<int64_t> tensor_shape(const Parameter& parameter);
+
 /// An array that lies as a parameter does: its weights, or one of an optimiser's moments.
 struct PackedArray {
   Isa isa;
@@ -28,19 +31,20 @@ struct ConstPackedArray {
 };
 
 /// Fills an array that lies as a parameter does, piece by piece. `read` gives fp32 rows [first,
-/// first + count); it is called in order, for small pieces.
+/// first + count) as a checkpoint has them; it is called in order, for small pieces.
 void store_rows(const Parameter& parameter, const PackedArray& to,
                 FunctionRef<void(int64_t first, int64_t count, float* out)> read);
 /// Fills the weights of an allocated parameter, piece by piece.
 void store_rows(Parameters& parameters, const Parameter& parameter,
                 FunctionRef<void(int64_t first, int64_t count, float* out)> read);
 
-/// Stores rows [first, first + count) alone, row-major fp32. For a matrix, `first` and `count` are
-/// as kernels::pack_rows wants them.
+/// Stores rows [first, first + count) alone, fp32 as a checkpoint has them. For a matrix, `first`
+/// and `count` are as kernels::pack_rows wants them.
 void store_rows(const Parameter& parameter, const PackedArray& to, const float* rows, int64_t first,
                 int64_t count);
 
-/// Reads rows [begin, end) of an array back in order, in small pieces of row-major fp32.
+/// Reads rows [begin, end) of an array back in order, in small pieces of fp32 as a checkpoint has
+/// them.
 void read_rows(const Parameter& parameter, const ConstPackedArray& from, int64_t begin, int64_t end,
                FunctionRef<void(int64_t first, int64_t count, const float* rows)> write);
 

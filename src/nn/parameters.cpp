@@ -24,6 +24,13 @@ Weight Parameters::matrix(std::vector<std::string> tensors, int64_t rows, int64_
   return weight;
 }
 
+Weight Parameters::convolution(std::string tensor, int64_t out, int64_t in, int64_t kernel,
+                               DType dtype) {
+  const Weight weight = matrix({std::move(tensor)}, out, kernel * kernel * in, dtype);
+  list_.back().kernel = kernel;
+  return weight;
+}
+
 Weight Parameters::table(std::string tensor, int64_t rows, int64_t width, DType dtype) {
   return add(ParameterKind::table, {std::move(tensor)}, rows, width, dtype);
 }

@@ -27,8 +27,10 @@ struct Parameter {
   Weight weight;
   ParameterKind kind;
   std::vector<std::string> tensors;
-  bool fp8 = false;   ///< plans for a GPU read it as fp8 with a scale a row
-  float initial = 0;  ///< what a new model's state starts with
+  bool fp8 = false;       ///< plans for a GPU read it as fp8 with a scale a row
+  float initial = 0;      ///< what a new model's state starts with
+  std::string norm = {};  ///< module of a batch norm that is folded into it as it is loaded
+  int64_t kernel = 0;     ///< side of a convolution's window; 0: it is no convolution's
 
   /// Says whether the parameter lies as one row of fp32.
   bool is_vector() const { return kind == ParameterKind::vector || kind == ParameterKind::state; }
@@ -47,8 +49,16 @@ class Parameters {
   /// Declares a matrix whose tensors are stacked along rows: all have `width` columns and equal
   /// shares of `rows`. What is fp8 on the GPU is kept in fp32 here.
   Weight matrix(std::vector<std::string> tensors, int64_t rows, int64_t width, DType dtype);
+  /// Declares the matrix of a convolution, [out, kernel, kernel, in] as [out, kernel * kernel *
+  /// in]; checkpoints have [out, in, kernel, kernel].
+  Weight convolution(std::string tensor, int64_t out, int64_t in, int64_t kernel, DType dtype);
   Weight table(std::string tensor, int64_t rows, int64_t width, DType dtype);
   Weight vector(std::vector<std::string> tensors, int64_t width);
+  /// Says that a convolution's matrix, or the bias of the norm behind it, takes the rest of the
+  /// norm in as it is loaded: what is then there answers, and cannot be trained or saved.
+  void fold_norm(const Weight& weight, const std::string& norm) {
+    list_[static_cast<size_t>(weight.slot)].norm = norm;
+  }
   /// Declares a buffer that steps of a training plan write (Step::state). It is saved and loaded as
   /// weights are and has no gradient. A new model starts with `initial` in all of it.
   Weight state(std::string tensor, int64_t width, float initial);

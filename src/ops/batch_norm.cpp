@@ -1,8 +1,11 @@
 #include "ops/batch_norm.h"
 
+#include "base/error.h"
 #include "kernels/cpu/batch_norm.h"
 #include "ops/accumulate.h"
+#include "ops/add_relu.h"
 #include "ops/by_dtype.h"
+#include "ops/gpu.h"
 #include "plan/frame.h"
 
 namespace hone::ops {
@@ -11,31 +14,10 @@ namespace {
 struct BatchNorm {
   Value x;
   BatchNormParameters norm;
+  bool frozen;
   Value y;
   /// The batch's mean and 1 / sqrt(variance + eps), [1, width] each; kept for the backward pass.
   std::optional<std::pair<Value, Value>> statistics;
-
-  kernels::cuda::BatchNorm gpu_args(const Frame& frame) const {
-    kernels::cuda::BatchNorm args{x.dtype};
-    args.rows = frame.rows(x);
-    args.width = x.width;
-    args.x = frame.data<const void>(x);
-    args.y = frame.data<void>(y);
-    args.weight = frame.weight<float>(norm.weight);
-    args.bias = frame.weight<float>(norm.bias);
-    args.eps = norm.eps;
-    args.momentum = norm.momentum;
-    if (!statistics) {
-      args.running_mean = const_cast<float*>(frame.weight<float>(norm.running_mean));
-      args.running_variance = const_cast<float*>(frame.weight<float>(norm.running_variance));
-      return args;
-    }
-    args.running_mean = frame.state(norm.running_mean);
-    args.running_variance = frame.state(norm.running_variance);
-    args.mean = frame.data<float>(statistics->first);
-    args.rstd = frame.data<float>(statistics->second);
-    return args;
-  }
 
   template <typename T>
   void run(const Frame& frame) const {
@@ -47,6 +29,7 @@ struct BatchNorm {
     args.running_variance = const_cast<Parameter*>(frame.weight<Parameter>(norm.running_variance));
     args.eps = norm.eps;
     args.momentum = norm.momentum;
+    args.frozen = frozen;
     const T* in = frame.data<const T>(x);
     T* out = frame.data<T>(y);
     if (!statistics) {
@@ -58,18 +41,15 @@ struct BatchNorm {
   }
 
   void emit(Plan& plan) const {
-    Step step{"batch_norm", {x}, {y}, [op = *this, gpu = plan.gpu()](const Frame& frame) {
-                if (gpu) {
-                  const GpuFrame& device = frame.gpu();
-                  return device.check(device.api->batch_norm(op.gpu_args(frame), device.stream));
-                }
+    Step step{"batch_norm", {x}, {y}, [op = *this](const Frame& frame) {
                 by_dtype(op.x.dtype, [&]<typename T>(T) { op.run<T>(frame); });
               }};
     step.weights = {norm.weight, norm.bias};
     const std::vector<Weight> running = {norm.running_mean, norm.running_variance};
     if (statistics) {
       step.writes.insert(step.writes.end(), {statistics->first, statistics->second});
-      step.state = running;
+      auto& touched = frozen ? step.weights : step.state;
+      touched.insert(touched.end(), running.begin(), running.end());
       step.workspace = [width = x.width, rows = x.rows](const Extents& e, int) {
         return kernels::batch_norm_workspace(e[rows], width);
       };
@@ -89,35 +69,18 @@ struct BatchNorm {
     step.workspace = [width = x.width, rows = x.rows](const Extents& e, int) {
       return kernels::batch_norm_workspace(e[rows], width);
     };
-    step.run = [op = *this, dy, dx, gpu = plan.gpu()](const Frame& frame) {
-      if (gpu) return op.run_backward_on_gpu(frame, dy, dx);
+    step.run = [op = *this, dy, dx](const Frame& frame) {
       by_dtype(op.x.dtype, [&]<typename T>(T) { op.run_backward<T>(frame, dy, dx); });
     };
     plan.add(std::move(step));
     return dx;
   }
 
-  void run_backward_on_gpu(const Frame& frame, Value dy, Value dx) const {
-    kernels::cuda::BatchNormBackward args{x.dtype};
-    args.rows = frame.rows(x);
-    args.width = x.width;
-    args.dy = frame.data<const void>(dy);
-    args.x = frame.data<const void>(x);
-    args.mean = frame.data<const float>(statistics->first);
-    args.rstd = frame.data<const float>(statistics->second);
-    args.weight = frame.weight<float>(norm.weight);
-    args.dx = frame.data<void>(dx);
-    args.dweight = static_cast<float*>(frame.gradient(norm.weight));
-    args.dbias = static_cast<float*>(frame.gradient(norm.bias));
-    args.sums = static_cast<float*>(frame.workspace());
-    frame.gpu().check(frame.gpu().api->batch_norm_backward(args, frame.gpu().stream));
-  }
-
   template <typename T>
   void run_backward(const Frame& frame, Value dy, Value dx) const {
     using Parameter = kernels::Wide<T>;
     kernels::batch_norm_backward<T>(
-        frame.data<const T>(dy), frame.data<const T>(x),
+        frozen, frame.data<const T>(dy), frame.data<const T>(x),
         frame.data<const Parameter>(statistics->first),
         frame.data<const Parameter>(statistics->second), frame.weight<Parameter>(norm.weight),
         frame.rows(x), x.width, frame.data<T>(dx),
@@ -126,11 +89,9 @@ struct BatchNorm {
   }
 };
 
-}  // namespace
-
-Value batch_norm(Tape& tape, Value x, const BatchNormParameters& norm) {
+Value record(Tape& tape, Value x, const BatchNormParameters& norm, bool frozen) {
   Plan& plan = tape.plan();
-  BatchNorm op{x, norm, plan.temporary(x.dtype, x.rows, x.width), {}};
+  BatchNorm op{x, norm, frozen, plan.temporary(x.dtype, x.rows, x.width), {}};
   if (tape.training()) {
     const DType wide = wide_dtype(x.dtype);
     op.statistics = {plan.temporary(wide, Axis::one, x.width),
@@ -144,6 +105,19 @@ Value batch_norm(Tape& tape, Value x, const BatchNormParameters& norm) {
     if (tape.needs_gradient(op.x)) accumulate(tape, op.x, dx);
   });
   return op.y;
+}
+
+}  // namespace
+
+Value batch_norm(Tape& tape, Value x, const BatchNormParameters& norm,
+                 const BatchNormOptions& options) {
+  if (options.residual && !options.relu) {
+    fail(ErrorKind::internal, "a norm with a residual has a ReLU too");
+  }
+  if (tape.gpu()) return gpu::batch_norm(tape, x, norm, options);
+  const Value y = record(tape, x, norm, options.frozen);
+  if (options.residual) return add_relu(tape, y, *options.residual);
+  return options.relu ? relu(tape, y) : y;
 }
 
 }  // namespace hone::ops

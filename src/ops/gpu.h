@@ -2,6 +2,8 @@
 
 #include "autograd/tape.h"
 #include "ops/attention.h"
+#include "ops/batch_norm.h"
+#include "ops/convolution.h"
 #include "ops/dropout.h"
 #include "ops/embedding.h"
 #include "ops/layer_norm.h"
@@ -52,6 +54,13 @@ Value layer_norm(Tape& tape, Value x, const NormParameters& norm, const LayerNor
 Value embed_tokens(Tape& tape, const EmbeddingIds& ids, const EmbeddingWeights& weights, DType out,
                    const DropoutSite& dropout);
 Value lstm(Tape& tape, Value x, const LstmWeights& weights, Value offsets);
+Value convolution(Tape& tape, Value x, const kernels::Window& window, Axis out_rows, Weight master,
+                  Weight bias, const ConvolutionOptions& options);
+Value batch_norm(Tape& tape, Value x, const BatchNormParameters& norm,
+                 const BatchNormOptions& options);
+Value max_pool(Tape& tape, Value x, const kernels::Window& window, Axis out_rows);
+Value average_pool(Tape& tape, Value x, const kernels::Window& window, Axis out_rows);
+Value global_average(Tape& tape, Value x, int64_t pixels, Axis images);
 /// Emits the gradients of the tables that there are; dsum is that of their rows' sum.
 void table_gradients(Tape& tape, Value dsum, const EmbeddingIds& ids,
                      const EmbeddingWeights& weights);

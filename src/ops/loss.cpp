@@ -1,7 +1,7 @@
 #include "ops/loss.h"
 
 #include "base/error.h"
-#include "kernels/cpu/loss.h"
+#include "kernels/cpu/distill.h"
 #include "plan/frame.h"
 
 namespace hone::ops {
@@ -26,6 +26,11 @@ struct Loss {
     args.label_smoothing = options.label_smoothing;
     args.scale = frame.data<const kernels::cuda::LossScale>(in.scale);
     args.weight = options.weight;
+    if (in.teacher) {
+      args.teacher = frame.data<const float>(*in.teacher);
+      args.teacher_weight = options.distill.weight;
+      args.temperature = options.distill.temperature;
+    }
     args.loss = frame.data<double>(total);
     if (dlogits) args.dlogits = frame.data<float>(*dlogits);
     frame.gpu().check(frame.gpu().api->loss(args, frame.gpu().stream));
@@ -36,7 +41,8 @@ struct Loss {
     const int64_t n = frame.rows(in.logits);
     const T* logits = frame.data<const T>(in.logits);
     const auto* scale = frame.data<const double>(in.scale);
-    const kernels::LossScale how{scale[0] / options.weight, scale[1]};
+    const double share = in.teacher ? options.distill.weight : 0;
+    const kernels::LossScale how{scale[0] / (options.weight * (1 - share)), scale[1]};
     const kernels::LossOutputs<T> out{nullptr, frame.data<double>(total),
                                       dlogits ? frame.data<T>(*dlogits) : nullptr};
     const std::vector<T> classes(options.class_weights.begin(), options.class_weights.end());
@@ -44,18 +50,29 @@ struct Loss {
                                    options.positive_weights.end());
     switch (options.kind) {
       case LossKind::cross_entropy:
-        return kernels::cross_entropy<T>(
+        kernels::cross_entropy<T>(
             logits, frame.data<const int32_t>(in.labels), n, in.logits.width,
             {classes.empty() ? nullptr : classes.data(), static_cast<T>(options.label_smoothing)},
             how, out);
+        break;
+      case LossKind::soft_cross_entropy:
+        kernels::soft_cross_entropy<T>(logits, frame.data<const T>(in.labels), n, in.logits.width,
+                                       static_cast<T>(options.label_smoothing), how, out);
+        break;
       case LossKind::squared_error:
-        return kernels::squared_error<T>(logits, frame.data<const T>(in.labels), n, in.logits.width,
-                                         how, out);
+        kernels::squared_error<T>(logits, frame.data<const T>(in.labels), n, in.logits.width, how,
+                                  out);
+        break;
       case LossKind::binary_cross_entropy:
-        return kernels::binary_cross_entropy<T>(
-            logits, frame.data<const T>(in.labels), n, in.logits.width,
-            positives.empty() ? nullptr : positives.data(), how, out);
+        kernels::binary_cross_entropy<T>(logits, frame.data<const T>(in.labels), n, in.logits.width,
+                                         positives.empty() ? nullptr : positives.data(), how, out);
+        break;
     }
+    if (!in.teacher) return;
+    kernels::add_distillation<T>(
+        logits, frame.data<const T>(*in.teacher), n, in.logits.width,
+        {static_cast<kernels::TeacherKind>(options.kind), options.distill.temperature},
+        {scale[0] / (options.weight * share), scale[1]}, out);
   }
 };
 
@@ -75,6 +92,7 @@ Value loss(Tape& tape, const LossInputs& inputs, const LossOptions& options) {
     step.writes.push_back(*op.dlogits);
     tape.set_gradient(inputs.logits, *op.dlogits);
   }
+  if (inputs.teacher) step.reads.push_back(*inputs.teacher);
   if (op.weights) step.reads.push_back(*op.weights);
   step.run = [op, gpu = plan.gpu()](const Frame& frame) {
     if (gpu) return op.run_gpu(frame);

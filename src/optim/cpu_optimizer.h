@@ -6,7 +6,6 @@
 
 namespace hone::optim {
 
-/// Gradients and moments are flat arrays of the trainable slots, laid out as the set has them.
 class CpuOptimizer : public Optimizer {
  public:
   CpuOptimizer(nn::Parameters& parameters, std::vector<bool> trainable,
@@ -21,13 +20,11 @@ class CpuOptimizer : public Optimizer {
   double seconds() const override { return seconds_; }
   int64_t steps() const override { return steps_; }
   void set_steps(int64_t steps) override { steps_ = steps; }
-  float* first_moment(const Weight& weight) override { return part(first_moment_, weight); }
-  float* second_moment(const Weight& weight) override { return part(second_moment_, weight); }
-  const float* newest_first_moment(const Weight& weight) const override {
-    return part(first_moment_, weight);
+  void* state(size_t kind, const Weight& weight) override {
+    return part(state_[kind].as<std::byte>(), kind, weight);
   }
-  const float* newest_second_moment(const Weight& weight) const override {
-    return part(second_moment_, weight);
+  const void* newest_state(size_t kind, const Weight& weight) const override {
+    return part(state_[kind].as<std::byte>(), kind, weight);
   }
 
  protected:
@@ -37,20 +34,21 @@ class CpuOptimizer : public Optimizer {
   void put_touched(const Weight& weight, uint8_t mark) override;
 
  private:
-  float* part(const float* array, const Weight& weight) const;
-  float* part(const Buffer& array, const Weight& weight) const {
-    return part(array.as<float>(), weight);
-  }
+  float* gradient(const Weight& weight) const;
   void mark_tables();
   StepReport update(double learning_rate, ThreadPool& pool, double loss_scale);
 
-  std::vector<kernels::ParameterRange> ranges_;
-  std::vector<int64_t> offsets_;  ///< by slot, in the arrays
-  Buffer own_;                    ///< holds the gradients where nobody else gave memory for them
+  void apply(double learning_rate, const kernels::GradientUse& use, ThreadPool& pool);
+  void apply_8bit(const kernels::AdamW& options, const kernels::GradientUse& use, ThreadPool& pool);
+  void apply_adafactor(double learning_rate, const kernels::GradientUse& use, ThreadPool& pool);
+  kernels::ParameterRanges ranges(size_t index) const;
+
+  /// Ranges are apart by the array that their elements are counted in: in 8 bits those of fp32
+  /// moments come first, then those of codes.
+  std::vector<kernels::ParameterRange> ranges_[2];
+  Buffer own_;  ///< holds the gradients where nobody else gave memory for them
   float* gradients_ = nullptr;
-  int64_t count_ = 0;     ///< elements of the arrays
-  Buffer first_moment_;   ///< SGD's momentum
-  Buffer second_moment_;  ///< read by AdamW alone
+  std::vector<Buffer> state_;  ///< by kind
   Buffer scratch_;
   std::vector<uint8_t> marks_;  ///< one byte for each row of the trainable tables
   int64_t steps_ = 0;

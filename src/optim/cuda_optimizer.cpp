@@ -10,19 +10,38 @@ namespace hone::optim {
 
 namespace cuda = kernels::cuda;
 
+namespace {
+
+decltype(&cuda::adamw) update_of(OptimizerKind kind) {
+  const cuda::KernelApi& api = cuda::kernel_api();
+  switch (kind) {
+    case OptimizerKind::adamw:
+      return api.adamw;
+    case OptimizerKind::sgd:
+      return api.sgd;
+    case OptimizerKind::adamw_8bit:
+      return api.adamw_8bit;
+    case OptimizerKind::adafactor:
+      break;
+  }
+  fail(ErrorKind::internal, "an optimiser without a kernel");
+}
+
+}  // namespace
+
 CudaOptimizer::CudaOptimizer(nn::Parameters& parameters, std::vector<bool> trainable,
                              const OptimizerOptions& options)
     : Optimizer(parameters, std::move(trainable), options) {
   CudaStream& stream = cuda_stream();
-  const bool adamw = options.kind == OptimizerKind::adamw;
-  const auto make = [&](CudaBuffer& array, bool wanted) {
-    if (!wanted) return;
-    array = CudaBuffer(parameters.bytes());
-    stream.fill(array.data(), 0, array.size());
+  const auto make = [&](size_t bytes) {
+    CudaBuffer array(bytes);
+    if (bytes > 0) stream.fill(array.data(), 0, bytes);
+    return array;
   };
-  make(gradients_, true);
-  make(m_, adamw || options.momentum > 0);
-  make(v_, adamw);
+  gradients_ = make(static_cast<size_t>(layout_.gradient_elements()) * sizeof(float));
+  for (size_t kind = 0; kind < layout_.kinds().size(); ++kind) {
+    state_.push_back(make(layout_.bytes(kind)));
+  }
   size_t rows = 0;
   for (const nn::Parameter& parameter : parameters.list()) {
     if (parameter.kind == nn::ParameterKind::table)
@@ -33,18 +52,24 @@ CudaOptimizer::CudaOptimizer(nn::Parameters& parameters, std::vector<bool> train
   uint8_t* flag = flags_.as<uint8_t>();
   for (const nn::Parameter& parameter : parameters.list()) {
     const bool trained = trainable_[static_cast<size_t>(parameter.weight.slot)];
-    gradient_pointers_.push_back(
-        trained ? gradients_.as<float>() + parameters.offset(parameter.weight) : nullptr);
+    const int64_t at = layout_.gradients()[static_cast<size_t>(parameter.weight.slot)].begin;
+    gradient_pointers_.push_back(trained ? gradients_.as<float>() + at : nullptr);
     const bool table = parameter.kind == nn::ParameterKind::table;
-    const bool marks = table && trained && cuda::marks_rows(parameter.weight.width);
+    const bool marks =
+        table && trained && cuda::marks_rows(parameter.weight.width, is_quantized(parameter));
     touched_.push_back(marks ? flag : nullptr);
     if (table) flag += parameter.weight.rows;
   }
-  state_ = CudaBuffer(sizeof(cuda::OptimizerState));
-  stream.fill(state_.data(), 0, state_.size());
+  numbers_ = CudaBuffer(sizeof(cuda::OptimizerState));
+  stream.fill(numbers_.data(), 0, numbers_.size());
   settings_ = PinnedBuffer(turns_.size() * sizeof(cuda::OptimizerState));
   reports_ = PinnedBuffer(turns_.size() * sizeof(cuda::OptimizerState));
   make_pieces();
+}
+
+bool CudaOptimizer::is_quantized(const nn::Parameter& parameter) const {
+  return options_.kind == OptimizerKind::adamw_8bit &&
+         layout_.place(StateLayout::m_codes, parameter.weight).count > 0;
 }
 
 void CudaOptimizer::make_pieces() {
@@ -52,9 +77,18 @@ void CudaOptimizer::make_pieces() {
   for (const nn::Parameter& parameter : parameters_.list()) {
     const auto slot = static_cast<size_t>(parameter.weight.slot);
     if (!trainable_[slot]) continue;
-    const int64_t begin = parameters_.offset(parameter.weight);
+    const bool quantized = is_quantized(parameter);
+    const int64_t gradient = layout_.gradients()[slot].begin;
+    int64_t begin = gradient;
+    if (options_.kind == OptimizerKind::adamw_8bit) {
+      const size_t kind = quantized ? StateLayout::m_codes : StateLayout::small_m;
+      begin = layout_.place(kind, parameter.weight).begin;
+    }
     cuda::OptimizerRange range{begin, begin + parameters_.elements(parameter.weight),
                                !parameter.is_vector()};
+    range.shift = parameters_.offset(parameter.weight) - begin;
+    range.gradient_shift = gradient - begin;
+    range.quantized = quantized;
     range.zero = slot >= set_.size() || !set_[slot];
     if (touched_[slot]) {
       range.row_width = parameter.weight.width;
@@ -63,7 +97,7 @@ void CudaOptimizer::make_pieces() {
     ranges.push_back(range);
   }
   std::sort(ranges.begin(), ranges.end(),
-            [](const auto& a, const auto& b) { return a.begin < b.begin; });
+            [](const auto& a, const auto& b) { return a.begin + a.shift < b.begin + b.shift; });
   const std::vector<cuda::OptimizerPiece> pieces = cuda::optimizer_pieces(ranges);
   CudaStream& stream = cuda_stream();
   piece_count_ = static_cast<int64_t>(pieces.size());
@@ -80,7 +114,7 @@ void CudaOptimizer::set_gradients_set(const std::vector<bool>& slots) {
 }
 
 GradientArray CudaOptimizer::gradient_array() const {
-  return {gradients_.data(), gradients_.size(), parameters_.layout()};
+  return {gradients_.data(), gradients_.size(), layout_.gradient_offsets()};
 }
 
 bool CudaOptimizer::gradient_is_finite(const Weight& weight) const {
@@ -132,31 +166,42 @@ Optimizer::Ticket CudaOptimizer::start_step(double learning_rate, ThreadPool&, d
                .max_grad_norm = options_.max_grad_norm,
                .loss_scale = loss_scale,
                .momentum = options_.momentum,
+               .nesterov = options_.nesterov ? 1 : 0,
                .step = 0,
                .grad_norm = 0,
                .skipped = 0};
-  stream.copy(state_.data(), settings, offsetof(cuda::OptimizerState, step));
-  nn::CudaArrays& weights = dynamic_cast<nn::CudaWeights&>(parameters_.device()).changing();
-  cuda::OptimizerArrays arrays;
-  arrays.parameters = weights.master();
-  arrays.gradients = gradients_.as<float>();
-  arrays.m = m_.as<float>();
-  arrays.v = v_.as<float>();
-  arrays.copy = weights.copies();
-  arrays.copy_dtype = weights.copies() ? weights.copy_dtype() : DType::bf16;
-  const bool adamw = options_.kind == OptimizerKind::adamw;
-  const auto update = adamw ? cuda::kernel_api().adamw : cuda::kernel_api().sgd;
-  cuda_check(update(arrays, pieces_.as<cuda::OptimizerPiece>(), piece_count_,
-                    state_.as<cuda::OptimizerState>(), workspace_.data(), stream.handle()),
-             adamw ? "adamw" : "sgd");
-  stream.copy(reports_.as<cuda::OptimizerState>() + turn, state_.data(), state_.size());
+  stream.copy(numbers_.data(), settings, offsetof(cuda::OptimizerState, step));
+  const auto update = update_of(options_.kind);
+  cuda_check(update(arrays(), pieces_.as<cuda::OptimizerPiece>(), piece_count_,
+                    numbers_.as<cuda::OptimizerState>(), workspace_.data(), stream.handle()),
+             optimizer_name(options_.kind).data());
+  stream.copy(reports_.as<cuda::OptimizerState>() + turn, numbers_.data(), numbers_.size());
   turns_[turn].end.record(stream);
   return {{}, turn};
 }
 
-cuda::OptimizerState CudaOptimizer::read_state() const {
+cuda::OptimizerArrays CudaOptimizer::arrays() {
+  nn::CudaArrays& weights = dynamic_cast<nn::CudaWeights&>(parameters_.device()).changing();
+  cuda::OptimizerArrays arrays;
+  arrays.parameters = weights.master();
+  arrays.gradients = gradients_.as<float>();
+  arrays.copy = weights.copies();
+  arrays.copy_dtype = weights.copies() ? weights.copy_dtype() : DType::bf16;
+  if (!state_.empty()) arrays.m = state_[0].as<float>();
+  if (state_.size() > 1) arrays.v = state_[1].as<float>();
+  if (options_.kind == OptimizerKind::adamw_8bit) {
+    const auto moments = [&](size_t codes, size_t scales) {
+      return cuda::QuantizedMoments{state_[codes].as<uint8_t>(), state_[scales].as<float>()};
+    };
+    arrays.quantized_m = moments(StateLayout::m_codes, StateLayout::m_scales);
+    arrays.quantized_v = moments(StateLayout::v_codes, StateLayout::v_scales);
+  }
+  return arrays;
+}
+
+cuda::OptimizerState CudaOptimizer::read_numbers() const {
   cuda::OptimizerState state{};
-  cuda_stream().copy(&state, state_.data(), sizeof state);
+  cuda_stream().copy(&state, numbers_.data(), sizeof state);
   cuda_stream().synchronize();
   return state;
 }
@@ -169,39 +214,34 @@ StepReport CudaOptimizer::report(const Ticket& ticket) {
   return {state.grad_norm, state.skipped != 0};
 }
 
-int64_t CudaOptimizer::steps() const { return read_state().step; }
+int64_t CudaOptimizer::steps() const { return read_numbers().step; }
 
 void CudaOptimizer::set_steps(int64_t steps) {
-  cuda_stream().copy(state_.as<std::byte>() + offsetof(cuda::OptimizerState, step), &steps,
+  cuda_stream().copy(numbers_.as<std::byte>() + offsetof(cuda::OptimizerState, step), &steps,
                      sizeof steps);
   cuda_stream().synchronize();
 }
 
-void CudaOptimizer::fetch_moments() {
-  if (host_m_.size() == 0) {
-    host_m_ = Buffer(m_.size());
-    host_v_ = Buffer(v_.size());
+void CudaOptimizer::fetch_state() {
+  if (host_.empty()) {
+    for (const CudaBuffer& array : state_) host_.emplace_back(array.size());
   }
-  cuda_stream().copy(host_m_.data(), m_.data(), m_.size());
-  cuda_stream().copy(host_v_.data(), v_.data(), v_.size());
+  for (size_t kind = 0; kind < state_.size(); ++kind) {
+    cuda_stream().copy(host_[kind].data(), state_[kind].data(), state_[kind].size());
+  }
   cuda_stream().synchronize();
 }
 
-void CudaOptimizer::send_moments() {
-  cuda_stream().copy(m_.data(), host_m_.data(), host_m_.size());
-  cuda_stream().copy(v_.data(), host_v_.data(), host_v_.size());
+void CudaOptimizer::send_state() {
+  for (size_t kind = 0; kind < host_.size(); ++kind) {
+    cuda_stream().copy(state_[kind].data(), host_[kind].data(), host_[kind].size());
+  }
   cuda_stream().synchronize();
 }
 
-const float* CudaOptimizer::device_part(const CudaBuffer& array, const Weight& weight) const {
-  if (array.size() == 0 || !trainable_[static_cast<size_t>(weight.slot)]) return nullptr;
-  return array.as<float>() + parameters_.offset(weight);
-}
-
-float* CudaOptimizer::host_part(const CudaBuffer& array, Buffer& host, const Weight& weight) {
-  if (!device_part(array, weight)) return nullptr;
-  if (host.size() == 0) fetch_moments();
-  return host.as<float>() + parameters_.offset(weight);
+void* CudaOptimizer::state(size_t kind, const Weight& weight) {
+  if (host_.empty()) fetch_state();
+  return part(host_[kind].as<std::byte>(), kind, weight);
 }
 
 }  // namespace hone::optim

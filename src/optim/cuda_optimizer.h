@@ -9,7 +9,7 @@
 
 namespace hone::optim {
 
-/// Gradients and moments lie on the GPU as the parameters' arena does.
+/// Gradients and what the optimiser keeps lie on the GPU.
 class CudaOptimizer : public Optimizer {
  public:
   CudaOptimizer(nn::Parameters& parameters, std::vector<bool> trainable,
@@ -24,16 +24,12 @@ class CudaOptimizer : public Optimizer {
   double seconds() const override { return seconds_; }
   int64_t steps() const override;
   void set_steps(int64_t steps) override;
-  float* first_moment(const Weight& weight) override { return host_part(m_, host_m_, weight); }
-  float* second_moment(const Weight& weight) override { return host_part(v_, host_v_, weight); }
-  const float* newest_first_moment(const Weight& weight) const override {
-    return device_part(m_, weight);
+  void* state(size_t kind, const Weight& weight) override;
+  const void* newest_state(size_t kind, const Weight& weight) const override {
+    return part(state_[kind].as<std::byte>(), kind, weight);
   }
-  const float* newest_second_moment(const Weight& weight) const override {
-    return device_part(v_, weight);
-  }
-  void fetch_moments() override;
-  void send_moments() override;
+  void fetch_state() override;
+  void send_state() override;
 
  protected:
   void copy_gradient(const Weight& weight, float* out) const override;
@@ -43,16 +39,17 @@ class CudaOptimizer : public Optimizer {
 
  private:
   void make_pieces();
-  const float* device_part(const CudaBuffer& array, const Weight& weight) const;
-  float* host_part(const CudaBuffer& array, Buffer& host, const Weight& weight);
-  kernels::cuda::OptimizerState read_state() const;
+  bool is_quantized(const nn::Parameter& parameter) const;
+  kernels::cuda::OptimizerArrays arrays();
+  kernels::cuda::OptimizerState read_numbers() const;
 
   std::vector<bool> set_;
-  CudaBuffer gradients_, m_, v_;
-  CudaBuffer flags_;  ///< bytes of touched rows
-  CudaBuffer pieces_, workspace_, state_;
+  CudaBuffer gradients_;
+  std::vector<CudaBuffer> state_;  ///< by kind
+  CudaBuffer flags_;               ///< bytes of touched rows
+  CudaBuffer pieces_, workspace_, numbers_;
   int64_t piece_count_ = 0;
-  Buffer host_m_, host_v_;
+  std::vector<Buffer> host_;  ///< copies of state_
   /// Holds what the host tells a step and hears of it. Turns are used in rotation, so that several
   /// steps may be on their way.
   struct Turn {

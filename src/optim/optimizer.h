@@ -8,18 +8,18 @@
 
 #include "base/thread_pool.h"
 #include "nn/parameters.h"
+#include "optim/state_layout.h"
 #include "plan/runner.h"
 
 namespace hone::optim {
-
-enum class OptimizerKind { adamw, sgd };
 
 struct OptimizerOptions {
   OptimizerKind kind = OptimizerKind::adamw;
   double beta1 = 0.9;
   double beta2 = 0.999;
   double eps = 1e-8;
-  double momentum = 0;  ///< read by SGD
+  double momentum = 0;    ///< read by SGD
+  bool nesterov = false;  ///< read by SGD with momentum
   double weight_decay = 0;
   double max_grad_norm = 1;  ///< 0: no clipping
 };
@@ -33,8 +33,9 @@ struct StepReport {
 /// window that other ranks read, for one.
 using GradientMemory = std::function<void*(size_t bytes)>;
 
-/// Gradients and moments of the trainable slots of a parameter set in fp32, on the set's device; a
-/// step is one pass over all of them. Biases and norms are not decayed, as Trainer groups them.
+/// Gradients of the trainable slots of a parameter set in fp32 and what the optimiser keeps beside
+/// them, on the set's device; a step is one pass over all of them. Biases and norms are not
+/// decayed, as Trainer groups them.
 class Optimizer {
  public:
   /// `trainable` is by slot. The parameters must be allocated, in fp32, and outlive the optimiser.
@@ -76,17 +77,17 @@ class Optimizer {
   virtual double seconds() const = 0;
 
   virtual int64_t steps() const = 0;
-  /// Sets the number of steps; together with the moments it is all that a step depends on.
+  /// Sets the number of steps; together with the arrays of layout() it is all that a step depends
+  /// on.
   virtual void set_steps(int64_t steps) = 0;
-  /// Gives a trainable slot's moments on the host, laid out as the slot; null where the optimiser
-  /// keeps none. Device copies are taken by fetch_moments() and given back by send_moments().
-  virtual float* first_moment(const Weight& weight) = 0;
-  virtual float* second_moment(const Weight& weight) = 0;
-  /// Gives where the moments themselves lie: in the device's memory where it has its own.
-  virtual const float* newest_first_moment(const Weight& weight) const = 0;
-  virtual const float* newest_second_moment(const Weight& weight) const = 0;
-  virtual void fetch_moments() {}
-  virtual void send_moments() {}
+  const StateLayout& layout() const { return layout_; }
+  /// Gives a slot's array of a kind of layout() on the host; null where it has none. Device copies
+  /// are taken by fetch_state() and given back by send_state().
+  virtual void* state(size_t kind, const Weight& weight) = 0;
+  /// Gives where the array itself lies: in the device's memory where it has its own.
+  virtual const void* newest_state(size_t kind, const Weight& weight) const = 0;
+  virtual void fetch_state() {}
+  virtual void send_state() {}
 
   /// Gives the gradient of a slot in the one order of elements that all machines share, row by row
   /// as the checkpoint's tensors have it, to exchange gradients. Rows of a table that no batch
@@ -100,7 +101,17 @@ class Optimizer {
  protected:
   Optimizer(nn::Parameters& parameters, std::vector<bool> trainable,
             const OptimizerOptions& options)
-      : parameters_(parameters), trainable_(std::move(trainable)), options_(options) {}
+      : parameters_(parameters),
+        trainable_(std::move(trainable)),
+        options_(options),
+        layout_(parameters, trainable_, options.kind, options.momentum) {}
+  /// Gives a slot's part of the array of a kind, which begins at `array`; null where it has none.
+  template <typename T>
+  T* part(T* array, size_t kind, const Weight& weight) const {
+    const StateLayout::Place& place = layout_.place(kind, weight);
+    const auto size = static_cast<int64_t>(dtype_size(layout_.kinds()[kind].dtype));
+    return place.count > 0 ? array + place.begin * size : nullptr;
+  }
   /// Copies between a slot's arrays and the host, as they lie.
   virtual void copy_gradient(const Weight& weight, float* out) const = 0;
   virtual void copy_touched(const Weight& weight, uint8_t* out) const = 0;
@@ -116,6 +127,7 @@ class Optimizer {
   nn::Parameters& parameters_;
   std::vector<bool> trainable_;
   OptimizerOptions options_;
+  StateLayout layout_;
   std::vector<void*> gradient_pointers_;  ///< by slot; null where frozen
   std::vector<uint8_t*> touched_;         ///< by slot; null where rows are not told apart
 };

@@ -12,7 +12,7 @@ namespace hone {
 /// A count that is known only when a plan runs: a plan is recorded once and replayed for any batch.
 /// A model numbers its axes from 1 and declares how they behave (see Axes).
 enum class Axis : uint8_t { one = 0 };
-inline constexpr size_t kMaxAxes = 8;
+inline constexpr size_t kMaxAxes = 12;
 
 /// The sizes that a run binds to the axes.
 struct Extents {

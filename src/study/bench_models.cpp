@@ -3,13 +3,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string_view>
 
 #include "base/error.h"
 #include "base/random.h"
+#include "data/image_batch.h"
 #include "models/config.h"
 #include "models/lstm.h"
+#include "models/resnet.h"
 
 namespace hone::study {
 
@@ -38,10 +41,39 @@ std::unique_ptr<models::ModelConfig> lstm_config(const BenchShape& shape) {
   return config;
 }
 
+std::unique_ptr<models::ModelConfig> resnet_config(const BenchShape& shape) {
+  Json json = models::config_of_type(shape.model);
+  json["num_labels"] = 1000;
+  return models::read_model_config(json, shape.model);
+}
+
+data::Batch image_batch(int64_t count, int64_t side) {
+  data::Batch batch(data::image_layout(side, side, image::kChannels));
+  for (int64_t i = 0; i < count; ++i) {
+    batch.add(std::array<int64_t, 2>{1, side * side});
+    uint64_t drawn = static_cast<uint64_t>(i) << 32;
+    for (uint8_t& byte : batch.last<uint8_t>(data::kPixelInput)) {
+      byte = static_cast<uint8_t>(philox(3, 0, drawn++)[0]);
+    }
+    const std::span<float> levels = batch.last<float>(data::kLevelInput);
+    std::fill(levels.begin(), levels.begin() + image::kChannels, 1.f / 64);
+    std::fill(levels.begin() + image::kChannels, levels.end(), -2.f);
+  }
+  return batch;
+}
+
+data::TextLimits limits_of(const models::ModelConfig& config) {
+  if (const auto* encoder = dynamic_cast<const models::EncoderConfig*>(&config)) {
+    return encoder->limits();
+  }
+  return dynamic_cast<const models::LstmConfig&>(config).limits();
+}
+
 }  // namespace
 
 std::unique_ptr<models::ModelConfig> bench_config(const BenchShape& shape, float dropout) {
   if (shape.is_lstm()) return lstm_config(shape);
+  if (shape.is_resnet()) return resnet_config(shape);
   models::EncoderConfig config;
   config.embedding_dropout = config.head_dropout = dropout;
   config.layer_dropout = {dropout, dropout, dropout};
@@ -65,13 +97,6 @@ std::unique_ptr<models::ModelConfig> bench_config(const BenchShape& shape, float
   return config.clone();
 }
 
-data::TextLimits bench_limits(const models::ModelConfig& config) {
-  if (const auto* encoder = dynamic_cast<const models::EncoderConfig*>(&config)) {
-    return encoder->limits();
-  }
-  return dynamic_cast<const models::LstmConfig&>(config).limits();
-}
-
 /// Draws 872 lengths with SST-2 dev's mean of about 25 tokens and its long tail.
 static std::vector<int64_t> drawn_lengths() {
   std::vector<int64_t> lengths;
@@ -85,13 +110,18 @@ static std::vector<int64_t> drawn_lengths() {
 
 std::vector<data::Batch> make_bench_batches(int64_t batch, int64_t length,
                                             std::vector<int64_t> lengths,
-                                            const data::TextLimits& limits) {
+                                            const models::ModelConfig& config) {
+  std::vector<data::Batch> batches;
+  if (const auto* images = dynamic_cast<const models::ResNetConfig*>(&config)) {
+    batches.push_back(image_batch(batch, images->usual_side()));
+    return batches;
+  }
+  const data::TextLimits limits = limits_of(config);
   if (length > 0) {
     lengths.assign(static_cast<size_t>(batch), length);
   } else if (lengths.empty()) {
     lengths = drawn_lengths();
   }
-  std::vector<data::Batch> batches;
   uint64_t drawn = 0;
   const auto words = static_cast<uint32_t>(std::min<int64_t>(limits.vocabulary, 30000) - 5);
   for (size_t i = 0; i < lengths.size(); ++i) {

@@ -14,13 +14,19 @@ namespace hone::study {
 
 struct BenchShape {
   const char* model;
-  int64_t hidden, intermediate, layers, heads;  ///< an LSTM has no heads
-  bool is_lstm() const { return heads == 0; }
+  int64_t hidden, intermediate, layers, heads;  ///< zero: the family's named config says it
+  bool is_lstm() const { return layers > 0 && heads == 0; }
+  bool is_resnet() const { return layers == 0; }
 };
 inline constexpr BenchShape kBertBase = {"bert-base", 768, 3072, 12, 12};
 inline constexpr BenchShape kMiniLm = {"minilm", 384, 1536, 6, 12};
 inline constexpr BenchShape kRobertaBase = {"roberta-base", 768, 3072, 12, 12};
 inline constexpr BenchShape kLstm = {"lstm", 32, 0, 2, 0};  ///< the reference LSTM
+
+inline constexpr BenchShape kResNet18 = {"resnet18", 0, 0, 0, 0};
+inline constexpr BenchShape kResNet34 = {"resnet34", 0, 0, 0, 0};
+inline constexpr BenchShape kResNet50 = {"resnet50", 0, 0, 0, 0};
+inline constexpr BenchShape kResNet18Cifar = {"resnet18-cifar", 0, 0, 0, 0};
 
 struct BenchCase {
   const char* name;
@@ -34,14 +40,12 @@ const BenchCase& find_case(std::span<const BenchCase> cases, const std::string& 
 
 /// Gives the shape's config. Encoders drop `dropout` everywhere, the LSTM what the reference does.
 std::unique_ptr<models::ModelConfig> bench_config(const BenchShape& shape, float dropout = 0);
-/// Gives what a model of bench_config() takes as a text.
-data::TextLimits bench_limits(const models::ModelConfig& config);
-
-/// Makes random sequences, `batch` together. `length` 0: as long as `lengths` says, or where that
-/// is empty as 872 draws like SST-2 dev's.
+/// Makes random sequences for a model of bench_config(), `batch` together. `length` 0: as long as
+/// `lengths` says, or where that is empty as 872 draws like SST-2 dev's. Models of images get one
+/// batch of the size that they usually read.
 std::vector<data::Batch> make_bench_batches(int64_t batch, int64_t length,
                                             std::vector<int64_t> lengths,
-                                            const data::TextLimits& limits);
+                                            const models::ModelConfig& config);
 
 /// Gives the value at a share of sorted values, as 0.5 for the median.
 double at_share(const std::vector<double>& sorted, double share);

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "base/error.h"
 
 namespace hone::study {
@@ -13,12 +16,19 @@ using models::ExitSettings;
 /// DeeBERT's published sweep.
 constexpr double kEntropies[] = {0, .001, .005, .01, .05, .1, .15, .2, .3, .4, .5, .6, .7};
 
+constexpr double kConfidences[] = {.5, .6, .7, .8, .85, .9, .93, .95, .97, .98, .99, .995};
+
 std::vector<ExitSettings> sweep(const models::ModelConfig& config) {
   std::vector<ExitSettings> all;
   ExitSettings settings = config.exits;
   if (settings.method == ExitMethod::deebert) {
     for (const double entropy : kEntropies) {
       settings.entropy = entropy;
+      all.push_back(settings);
+    }
+  } else if (settings.method == ExitMethod::adaptive) {
+    for (const double confidence : kConfidences) {
+      settings.confidence = confidence;
       all.push_back(settings);
     }
   } else {
@@ -51,6 +61,52 @@ void measure(infer::Session& session, const ExitCurveOptions& options, ExitPoint
   curve.samples = together.samples;
 }
 
+/// The larger of these shares of a target counts as reached.
+constexpr double kReached = 1.05;
+
+double target(const ExitCurveOptions& options) {
+  return options.target_layers > 0 ? options.target_layers : options.target_ms;
+}
+
+double cost(const ExitCurveOptions& options, const ExitPoint& point) {
+  return options.target_layers > 0 ? point.layers : 1e3 * point.seconds_one;
+}
+
+/// Adds the point of the confidence with the highest cost that the target allows.
+void approach_target(infer::Session& session, const ExitCurveOptions& options, ExitCurve& curve) {
+  constexpr int kHalvings = 12;
+  constexpr double kNines = 5;  // 0.99999 is the highest confidence but 1
+  double low = 0, high = kNines;
+  ExitPoint best{.settings = session.config().exits};
+  for (int i = 0; i < kHalvings; ++i) {
+    ExitPoint point = best;
+    point.settings.confidence = i == 0 ? 0 : 1 - std::pow(10, -(low + high) / 2);
+    session.exits()->set(point.settings);
+    measure(session, options, point, curve);
+    const bool fits = cost(options, point) <= target(options);
+    if (fits || i == 0) best = point;
+    if (i > 0) (fits ? low : high) = (low + high) / 2;
+  }
+  curve.points.push_back(best);
+}
+
+/// Chooses the point with the best score that the target allows.
+void choose_by_target(const ExitCurveOptions& options, ExitCurve& curve) {
+  curve.chosen = -1;
+  double least = cost(options, curve.whole);
+  for (size_t i = 0; i < curve.points.size(); ++i) {
+    const ExitPoint& point = curve.points[i];
+    least = std::min(least, cost(options, point));
+    if (cost(options, point) > kReached * target(options)) continue;
+    if (curve.chosen < 0 || point.score > curve.points[static_cast<size_t>(curve.chosen)].score) {
+      curve.chosen = static_cast<int64_t>(i);
+    }
+  }
+  if (curve.chosen >= 0) return;
+  fail(ErrorKind::usage, "{}: {} cannot be met; the least is {:.2f}",
+       options.target_layers > 0 ? "target_layers" : "target_ms", target(options), least);
+}
+
 }  // namespace
 
 std::string ExitPoint::name() const {
@@ -59,6 +115,8 @@ std::string ExitPoint::name() const {
       return fmt::format("patience {}", settings.patience);
     case ExitMethod::deebert:
       return fmt::format("entropy {}", settings.entropy);
+    case ExitMethod::adaptive:
+      return fmt::format("confidence {}", settings.confidence);
     default:
       return "all layers";
   }
@@ -88,6 +146,12 @@ ExitCurve measure_exits(const std::string& model, const ExitCurveOptions& option
       curve.chosen = static_cast<int64_t>(curve.points.size());
     }
     curve.points.push_back(point);
+  }
+  if (target(options) > 0) {
+    if (session.config().exits.method == ExitMethod::adaptive) {
+      approach_target(session, options, curve);
+    }
+    choose_by_target(options, curve);
   }
   return curve;
 }

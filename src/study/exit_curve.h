@@ -18,7 +18,7 @@ struct ExitPoint {
   double seconds_one = 0;  ///< seconds a text, one at a time
   double seconds_32 = 0;   ///< seconds a text, in batches of 32
 
-  /// Gives "patience 3", "entropy 0.1", or "all layers" for the whole model.
+  /// Gives "patience 3", "entropy 0.1", "confidence 0.9", or "all layers" for the whole model.
   std::string name() const;
 };
 
@@ -33,6 +33,10 @@ struct ExitCurve {
 
 struct ExitCurveOptions {
   double target_drop = 0.3;  ///< points of the metric that may be lost
+  /// Mean layers of an answer, or milliseconds of a text alone, that are not to be exceeded by more
+  /// than a twentieth, in place of target_drop; 0: not given. Adaptive exits come near to them.
+  double target_layers = 0;
+  double target_ms = 0;
   /// Opens the data anew: it is read for every setting.
   std::function<std::unique_ptr<data::RecordStream>()> open;
   infer::EvaluateOptions evaluate = {};

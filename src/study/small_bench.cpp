@@ -33,6 +33,32 @@ std::vector<double> time_alone(infer::Session& session, const SmallOptions& opti
   return times;
 }
 
+/// Adds up the time of steps by layer: what is before the first counts with it, what is behind the
+/// last with that.
+class LayerTimes : public RunSink {
+ public:
+  explicit LayerTimes(int64_t depth) : seconds_(static_cast<size_t>(depth)) {}
+  void on_step(const StepEvent& event) override {
+    constexpr std::string_view kLayer = "layer ";
+    const std::string& scope = event.step.scope;
+    if (scope.starts_with(kLayer)) {
+      layer_ = std::stoul(scope.substr(kLayer.size()));
+    } else if (scope == "embeddings") {
+      layer_ = 0;
+    }
+    seconds_.at(layer_) += event.seconds;
+  }
+  std::vector<double> milliseconds(int64_t texts) const {
+    std::vector<double> ms;
+    for (const double seconds : seconds_) ms.push_back(1e3 * seconds / static_cast<double>(texts));
+    return ms;
+  }
+
+ private:
+  std::vector<double> seconds_;
+  size_t layer_ = 0;
+};
+
 }  // namespace
 
 std::string SmallVariant::name() const {
@@ -74,6 +100,13 @@ SmallResult measure_small(const std::string& model, const SmallVariant& variant,
   const std::vector<double> alone = time_alone(session, options);
   result.p50_ms = at_share(alone, 0.5);
   result.p99_ms = at_share(alone, 0.99);
+  if (!variant.exits && variant.budget == 0) {
+    LayerTimes layers(session.config().depth());
+    session.set_sink(&layers);
+    const auto timed = static_cast<int64_t>(time_alone(session, options).size());
+    session.set_sink(nullptr);
+    result.layer_ms = layers.milliseconds(timed);
+  }
   result.model_bytes = session.model().parameters().bytes();
   result.peak_bytes = peak_resident_bytes();
   return result;
@@ -93,7 +126,8 @@ Json to_json(const SmallResult& result) {
           {"score", result.score},
           {"samples", result.samples},
           {"mean_layers", result.layers},
-          {"labels", result.labels}};
+          {"labels", result.labels},
+          {"layer_ms", result.layer_ms}};
 }
 
 SmallResult small_result(const SmallVariant& variant, const Json& json) {
@@ -109,6 +143,7 @@ SmallResult small_result(const SmallVariant& variant, const Json& json) {
   json.at("samples").get_to(result.samples);
   json.at("mean_layers").get_to(result.layers);
   json.at("labels").get_to(result.labels);
+  json.at("layer_ms").get_to(result.layer_ms);
   return result;
 }
 

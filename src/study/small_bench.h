@@ -35,6 +35,9 @@ struct SmallResult {
   int64_t samples = 0;
   double layers = 0;                 ///< mean layers of an answer
   std::vector<int64_t> labels = {};  ///< the answers, where a model gives one label a text
+  /// What a layer takes of a text alone, as models::ExitCost has it; there without exits and
+  /// budget.
+  std::vector<double> layer_ms = {};
 };
 
 struct SmallOptions {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/file.h"
+#include "models/exit_cost.h"
 #include "report/chart.h"
 
 namespace hone::study {
@@ -156,6 +157,11 @@ void write_report(const SmallReport& report, const std::string& folder) {
   write_file(out.partial() + "/report.csv", to_csv(report));
   write_json(out.partial() + "/report.json", to_json(report));
   write_file(out.partial() + "/report.svg", to_svg(report));
+  const std::vector<double>& layers = report.results.front().layer_ms;
+  if (!layers.empty()) {
+    models::write_exit_cost({report.summary, "cpu", report.machine, layers},
+                            out.partial() + "/exit_cost.json");
+  }
   out.commit();
 }
 

@@ -14,6 +14,7 @@ struct SmallReport {
   std::string data = {};
   std::string machine = {};
   int threads = 0;
+  std::string summary = {};  ///< says which model of its family it is; see models::ExitCost
   std::vector<SmallResult> results = {};
 };
 
@@ -31,7 +32,8 @@ Json to_json(const SmallReport& report);
 /// full circles are on the front where memory counts too.
 std::string to_svg(const SmallReport& report);
 
-/// Writes report.md, .csv, .json and .svg into a new folder, which appears complete or not at all.
+/// Writes report.md, .csv, .json and .svg, and exit_cost.json of the first variant, into a new
+/// folder, which appears complete or not at all.
 void write_report(const SmallReport& report, const std::string& folder);
 
 }  // namespace hone::study

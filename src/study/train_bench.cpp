@@ -11,6 +11,7 @@
 #include "device/cuda.h"
 #include "kernels/cpu/peak.h"
 #include "kernels/cuda/peak.h"
+#include "models/freeze.h"
 #include "models/init.h"
 #include "models/model.h"
 #include "plan/cuda_executor.h"
@@ -20,7 +21,7 @@
 namespace hone::study {
 namespace {
 
-constexpr std::array<BenchCase, 9> kTrainCases = {
+constexpr std::array<BenchCase, 13> kTrainCases = {
     {{"train-bert-base-b8-len128", kBertBase, 8, 128},
      {"train-bert-base-b32-len128", kBertBase, 32, 128},
      {"train-minilm-b32-len128", kMiniLm, 32, 128},
@@ -29,10 +30,20 @@ constexpr std::array<BenchCase, 9> kTrainCases = {
      {"train-roberta-base-b32-len128", kRobertaBase, 32, 128},
      {"train-roberta-base-b32-len512", kRobertaBase, 32, 512},
      {"train-lstm-b128-len100", kLstm, 128, 100},
-     {"train-lstm-sst2-b128", kLstm, 128, 0}}};
+     {"train-lstm-sst2-b128", kLstm, 128, 0},
+     {"train-resnet18-cifar-b128", kResNet18Cifar, 128, 1},
+     {"train-resnet18-b256", kResNet18, 256, 1},
+     {"train-resnet34-b256", kResNet34, 256, 1},
+     {"train-resnet50-b256", kResNet50, 256, 1}}};
 
-/// Encoders are trained as they are fine-tuned, the LSTM as the reference is.
+/// Encoders are trained as they are fine-tuned, the others as their references are.
 optim::OptimizerOptions optimizer_of(const BenchShape& shape) {
+  if (shape.is_resnet()) {
+    return {.kind = optim::OptimizerKind::sgd,
+            .momentum = 0.9,
+            .weight_decay = 5e-4,
+            .max_grad_norm = 0};
+  }
   if (!shape.is_lstm()) return {.weight_decay = 0.01};
   return {.kind = optim::OptimizerKind::sgd, .momentum = 0.9, .max_grad_norm = 0};
 }
@@ -58,8 +69,7 @@ class Run {
             {DType::f32, Target::of(select_device(options.common.device)), true, {}})) {
     if (gpu()) free_before_ = free_device_bytes();
     models::init_random(*model_, 1, 0.02f, pool);
-    optimizer_ = optim::Optimizer::make(model_->parameters(),
-                                        std::vector<bool>(model_->parameters().list().size(), true),
+    optimizer_ = optim::Optimizer::make(model_->parameters(), models::trainable_slots(*model_, ""),
                                         optimizer_of(shape));
     stepper_.emplace(*model_, loss_of(shape), *optimizer_, pool,
                      models::TrainingOptions{options.common.dtype, options.checkpoint_segments});
@@ -113,8 +123,8 @@ TrainBenchResult run_train_bench(const std::string& name, const TrainBenchOption
   const BenchCase& bench = find_case(kTrainCases, name);
   ThreadPool pool(options.common.threads > 0 ? options.common.threads : usable_cores());
   Run run(bench.shape, options, pool);
-  std::vector<data::Batch> batches = make_bench_batches(
-      bench.batch, bench.length, options.common.lengths, bench_limits(run.config()));
+  std::vector<data::Batch> batches =
+      make_bench_batches(bench.batch, bench.length, options.common.lengths, run.config());
   for (data::Batch& batch : batches) {
     for (int64_t i = 0; i < batch.size(); ++i) {
       batch.classes.push_back(static_cast<int32_t>(i % 2));

@@ -43,7 +43,11 @@ MemoryEstimate::TrainingPass::TrainingPass(const models::Model& model,
     : pass(model.record_training(loss, trainable, options)),
       runner(pass.plan, {}, pool, {{}, {}, planned}) {
   const nn::Parameters& parameters = model.parameters();
-  if (options.set_gradients) runner.lend({nullptr, parameters.bytes(), parameters.layout()});
+  if (!options.set_gradients) return;
+  // Gradients lie alike for every optimiser.
+  const optim::StateLayout layout(parameters, trainable, optim::OptimizerKind::sgd, 0);
+  runner.lend({nullptr, static_cast<size_t>(layout.gradient_elements()) * sizeof(float),
+               layout.gradient_offsets()});
 }
 
 MemoryEstimate::MemoryEstimate(const models::Model& model, const data::Processor& processor,
@@ -55,21 +59,17 @@ MemoryEstimate::MemoryEstimate(const models::Model& model, const data::Processor
   const nn::Parameters& parameters = model.parameters();
   fixed_.weights =
       parameters.bytes() + parameters.shadow_bytes(options.step.dtype, first_.pass.shadows);
-  for (const nn::Parameter& parameter : parameters.list()) {
-    if (!trainable[static_cast<size_t>(parameter.weight.slot)]) continue;
-    fixed_.gradients +=
-        static_cast<uint64_t>(parameters.elements(parameter.weight)) * sizeof(float);
-  }
+  const optim::StateLayout layout(parameters, trainable, options.optimizer.kind,
+                                  options.optimizer.momentum);
+  fixed_.gradients = static_cast<uint64_t>(layout.gradient_elements()) * sizeof(float);
+  fixed_.optimizer = layout.bytes();
   if (parameters.on_gpu()) {
     const bool copies = options.step.dtype != DType::f32;
     fixed_.weights = parameters.bytes() + (copies ? parameters.bytes() / 2 : 0);
-    fixed_.gradients = parameters.bytes();
     more_ =
         std::make_unique<TrainingPass>(model, trainable, loss, options.step, options.planned, pool);
   }
-  const bool adamw = options.optimizer.kind == optim::OptimizerKind::adamw;
-  const uint64_t moments = adamw ? 2 : options.optimizer.momentum > 0 ? 1 : 0;
-  fixed_.optimizer = moments * fixed_.gradients;
+  if (options.average_decay > 0) fixed_.optimizer += parameters.bytes();
 }
 
 MemoryUse MemoryEstimate::of(const BatchSize& batch, int64_t accumulation) const {

@@ -4,12 +4,14 @@
 #include <charconv>
 #include <filesystem>
 #include <future>
+#include <map>
 
 #include "base/background.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "data/content_hash.h"
+#include "io/safetensors_writer.h"
 #include "io/weights.h"
 #include "models/save.h"
 #include "nn/packed_rows.h"
@@ -23,6 +25,13 @@ constexpr uint64_t kMostStateBytes = uint64_t{1} << 30;
 constexpr int64_t kFormat = 2;  // the version of trainer_state.json, too
 constexpr const char* kManifest = "/checkpoint.json";
 constexpr const char* kState = "trainer_state.json";
+
+/// An optimiser's array of a slot, on the host.
+struct StateArray {
+  void* data;
+  int64_t count;
+  DType dtype;
+};
 
 std::string hash_file(const std::string& path) {
   data::ContentHash hash;
@@ -44,11 +53,35 @@ void write_text(const std::string& folder, const data::TextFile& file, Json& has
   hashes[file.name] = data::hex(hash.value());
 }
 
+/// Writes arrays that lie in an order of the optimiser's own as they are, each under the name of
+/// its parameter's first tensor.
+void write_flat(const std::string& path, const optim::StateLayout& state, size_t kind,
+                const models::ArrayFile& file, const std::vector<const void*>& places) {
+  std::vector<io::TensorSpec> specs;
+  std::map<std::string, const nn::Parameter*> by_name;
+  for (const nn::Parameter* parameter : file.parameters) {
+    const std::string& name = parameter->tensors.front();
+    by_name[name] = parameter;
+    specs.push_back(
+        {name, state.kinds()[kind].dtype, {state.place(kind, parameter->weight).count}});
+  }
+  io::SafetensorsWriter writer(path, std::move(specs));
+  for (const io::TensorSpec& spec : writer.tensors()) {
+    const Weight& weight = by_name.at(spec.name)->weight;
+    writer.write_raw(places[static_cast<size_t>(weight.slot)], spec.shape.front());
+  }
+  writer.commit();
+}
+
 /// Writes one of the files of arrays; gives its hash.
 std::string write_arrays(const std::string& folder, const CheckpointContents& contents,
                          size_t index) {
   const models::ArrayFile& file = contents.files->arrays[index];
   const std::vector<const void*>& places = (*contents.arrays)[index];
+  if (contents.files->is_state(index) && !contents.files->state.kinds()[index - 1].like_weight) {
+    write_flat(folder + "/" + file.name, contents.files->state, index - 1, file, places);
+    return hash_file(folder + "/" + file.name);
+  }
   const auto source = [&](const nn::Parameter& parameter) {
     return nn::ConstPackedArray{contents.isa, DType::f32,
                                 places[static_cast<size_t>(parameter.weight.slot)]};
@@ -69,8 +102,17 @@ void write_all_arrays(const std::string& folder, const CheckpointContents& conte
   }
 }
 
-void read_moment(const io::Weights& file, const nn::Parameter& parameter,
-                 const nn::PackedArray& to) {
+void read_flat(const io::Weights& file, const nn::Parameter& parameter, const StateArray& to) {
+  const std::string& name = parameter.tensors.front();
+  const io::TensorInfo* tensor = file.find(name);
+  if (!tensor || tensor->elements != to.count || tensor->dtype != to.dtype) {
+    fail(ErrorKind::bad_file, "{}: {}: missing, or not of the optimiser's size", file.path(), name);
+  }
+  file.read_raw(*tensor, 0, to.count, to.data);
+}
+
+void read_like_weight(const io::Weights& file, const nn::Parameter& parameter,
+                      const nn::PackedArray& to) {
   const int64_t width = nn::row_width(parameter);
   const int64_t share = nn::row_count(parameter) / static_cast<int64_t>(parameter.tensors.size());
   std::vector<const io::TensorInfo*> tensors;
@@ -92,16 +134,33 @@ void read_moment(const io::Weights& file, const nn::Parameter& parameter,
   });
 }
 
-void read_moments(const std::string& folder, const Training& training) {
-  const Isa isa = training.model.model().parameters().isa();
-  for (const Moment& moment : kMoments) {
-    const auto file = io::Weights::open(folder + "/" + moment.file);
-    for (const nn::Parameter* parameter : with_moment(training, moment)) {
-      read_moment(*file, *parameter,
-                  {isa, DType::f32, (training.optimizer.*moment.on_host)(parameter->weight)});
+void read_state(const std::string& folder, const Training& training) {
+  const nn::Parameters& parameters = training.model.model().parameters();
+  const CheckpointFiles files = checkpoint_files(training);
+  for (size_t kind = 0; kind < files.state.kinds().size(); ++kind) {
+    const models::ArrayFile& arrays = files.arrays[kind + 1];
+    const optim::StateKind& of = files.state.kinds()[kind];
+    const auto file = io::Weights::open(folder + "/" + arrays.name);
+    for (const nn::Parameter* parameter : arrays.parameters) {
+      void* to = training.optimizer.state(kind, parameter->weight);
+      if (of.like_weight) {
+        read_like_weight(*file, *parameter, {parameters.isa(), DType::f32, to});
+      } else {
+        read_flat(*file, *parameter,
+                  {to, files.state.place(kind, parameter->weight).count, of.dtype});
+      }
     }
   }
-  training.optimizer.send_moments();
+  training.optimizer.send_state();
+}
+
+void read_average(const std::string& folder, const nn::Parameters& parameters,
+                  WeightAverage& average) {
+  const auto file = io::Weights::open(folder + "/" + kAverageFile);
+  for (const nn::Parameter& parameter : parameters.list()) {
+    read_like_weight(*file, parameter,
+                     {parameters.isa(), DType::f32, average.data(parameter.weight)});
+  }
 }
 
 Json read_manifest(const std::string& folder) {
@@ -186,7 +245,14 @@ void read_checkpoint(const std::string& folder, const Training& training,
   training.optimizer.set_steps(
       JsonFields(state, path).integer("optimizer_steps", 0, training.state.step));
   training.model.restore(folder, pool);
-  read_moments(folder, training);
+  read_state(folder, training);
+  restore_average(folder, training);
+}
+
+void restore_average(const std::string& folder, const Training& training) {
+  if (training.average) {
+    read_average(folder, training.model.model().parameters(), *training.average);
+  }
 }
 
 }  // namespace hone::train

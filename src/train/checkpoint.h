@@ -20,7 +20,7 @@ struct CheckpointContents {
   bool in_threads = true;
 };
 
-/// Writes a checkpoint: a complete model folder, the optimiser's moments by tensor
+/// Writes a checkpoint: a complete model folder, the optimiser's arrays by tensor
 /// (optimizer_*.safetensors), the state (trainer_state.json) and a list of the files with their
 /// hashes (checkpoint.json). The folder appears under its name when all is on the disk; one that a
 /// run left which was resumed from an earlier checkpoint is replaced.
@@ -53,5 +53,8 @@ void remove_checkpoint(const std::string& folder);
 /// Removes the oldest checkpoints until `limit` are left (0: none is removed); `keep`, the best
 /// one, stays and counts.
 void rotate_checkpoints(const std::string& output, int64_t limit, const std::string& keep);
+
+/// Reads the moving average of a checkpoint, where the run keeps one.
+void restore_average(const std::string& folder, const Training& training);
 
 }  // namespace hone::train

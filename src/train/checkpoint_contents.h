@@ -6,6 +6,7 @@
 #include "optim/optimizer.h"
 #include "train/run_state.h"
 #include "train/trained_model.h"
+#include "train/weight_average.h"
 
 namespace hone::train {
 
@@ -14,28 +15,25 @@ struct Training {
   TrainedModel& model;
   optim::Optimizer& optimizer;
   RunState& state;
+  WeightAverage* average = nullptr;  ///< null where none is kept
 };
 
-/// One of an optimiser's two arrays, in a file of its own.
-struct Moment {
-  const char* file;
-  float* (optim::Optimizer::*on_host)(const Weight&);
-  const float* (optim::Optimizer::*newest)(const Weight&) const;
-};
-inline constexpr Moment kMoments[] = {
-    {"optimizer_exp_avg.safetensors", &optim::Optimizer::first_moment,
-     &optim::Optimizer::newest_first_moment},
-    {"optimizer_exp_avg_sq.safetensors", &optim::Optimizer::second_moment,
-     &optim::Optimizer::newest_second_moment}};
-
-/// Lists the parameters of which the optimiser keeps this array.
-std::vector<const nn::Parameter*> with_moment(const Training& training, const Moment& moment);
+/// The file of the moving average.
+inline constexpr const char* kAverageFile = "weights_average.safetensors";
 
 /// The files of a run's checkpoints but for trainer_state.json and checkpoint.json. All checkpoints
 /// of a run have the same texts.
 struct CheckpointFiles {
   std::vector<data::TextFile> texts;
-  std::vector<models::ArrayFile> arrays;  ///< the weights, and a file for each of kMoments
+  /// The weights, a file for each kind of the optimiser's state, and the moving average.
+  std::vector<models::ArrayFile> arrays;
+  optim::StateLayout state;  ///< the optimiser's
+
+  /// Says whether a file holds a kind of the optimiser's state, the one of index file - 1.
+  bool is_state(size_t file) const { return file > 0 && file <= state.kinds().size(); }
+  /// Gives the bytes of a parameter's array in a file.
+  size_t bytes_of(size_t file, const nn::Parameters& parameters,
+                  const nn::Parameter& parameter) const;
 };
 CheckpointFiles checkpoint_files(const Training& training);
 

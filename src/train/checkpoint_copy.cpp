@@ -27,9 +27,9 @@ void append_pieces(const void* from, const void* to, size_t bytes, std::vector<P
 
 uint64_t CheckpointCopy::bytes_for(const CheckpointFiles& files, const nn::Parameters& parameters) {
   uint64_t bytes = 0;
-  for (const models::ArrayFile& file : files.arrays) {
-    for (const nn::Parameter* parameter : file.parameters) {
-      bytes += aligned(parameters.bytes_of(*parameter));
+  for (size_t file = 0; file < files.arrays.size(); ++file) {
+    for (const nn::Parameter* parameter : files.arrays[file].parameters) {
+      bytes += aligned(files.bytes_of(file, parameters, *parameter));
     }
   }
   return bytes;
@@ -49,11 +49,11 @@ CheckpointCopy::CheckpointCopy(const CheckpointFiles& files, const nn::Parameter
     });
   }
   std::byte* at = memory();
-  for (const models::ArrayFile& file : files.arrays) {
+  for (size_t file = 0; file < files.arrays.size(); ++file) {
     places_.emplace_back(parameters.list().size());
-    for (const nn::Parameter* parameter : file.parameters) {
+    for (const nn::Parameter* parameter : files.arrays[file].parameters) {
       places_.back()[static_cast<size_t>(parameter->weight.slot)] = at;
-      at += aligned(parameters.bytes_of(*parameter));
+      at += aligned(files.bytes_of(file, parameters, *parameter));
     }
   }
 }
@@ -63,8 +63,8 @@ void CheckpointCopy::take(const ArrayPlaces& newest) {
   for (size_t file = 0; file < places_.size(); ++file) {
     for (const nn::Parameter* parameter : files_.arrays[file].parameters) {
       const auto slot = static_cast<size_t>(parameter->weight.slot);
-      append_pieces(newest[file][slot], places_[file][slot], parameters_.bytes_of(*parameter),
-                    pieces);
+      append_pieces(newest[file][slot], places_[file][slot],
+                    files_.bytes_of(file, parameters_, *parameter), pieces);
     }
   }
   if (parameters_.on_gpu()) {

@@ -16,8 +16,9 @@ struct DataParallel::Device {
       own = optim::Optimizer::make(parts.model.parameters(), parts.optimizer.trainable(),
                                    gradients_alone);
     }
-    stepper = std::make_unique<Stepper>(parts.model, parts.loss, first ? parts.optimizer : *own,
-                                        pool, parts.options.step, parts.options.planned);
+    stepper =
+        std::make_unique<Stepper>(parts.model, parts.loss, first ? parts.optimizer : *own, pool,
+                                  parts.options.step, parts.options.planned, parts.teacher);
   }
 
   ThreadPool pool;

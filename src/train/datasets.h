@@ -16,7 +16,8 @@ struct Datasets {
     data::SampleStore store;
   };
   std::optional<Part> training;
-  std::string training_key;  ///< says all that the training samples depend on
+  std::string training_key;         ///< says all that the training samples depend on
+  std::vector<float> teacher = {};  ///< a teacher's logits of the training samples
   std::vector<Part> evaluations;
   std::vector<std::string> notes;  ///< what was encoded anew and why, for people
 };

@@ -6,6 +6,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "data/loader.h"
+#include "metrics/tree_scorer.h"
+#include "models/tree_parser.h"
 #include "plan/backend.h"
 
 namespace hone::train {
@@ -26,7 +28,8 @@ Evaluator::Range part_of(const data::SampleStore& store, const comm::Communicato
 }
 
 /// Makes `scorer` that of all ranks' samples. Gives the seconds of the slowest rank.
-double merge_scores(metrics::LogitScorer& scorer, const metrics::LogitScorer& empty, double seconds,
+template <typename Scorer>
+double merge_scores(Scorer& scorer, const Scorer& empty, double seconds,
                     comm::Communicator& ranks) {
   std::vector<double> own = scorer.values();
   own.push_back(seconds);
@@ -52,7 +55,8 @@ Evaluator::Evaluator(models::Model& model, const data::Processor& processor, Thr
       pass_(model.record(models::OutputOptions{})),
       runner_(pass_.plan, model.parameters().arrays_for(DType::f32, pass_.shadows, true), pool,
               {{}, std::move(arena), planned}),
-      pass_units_(Backend::of(model.parameters().target().device).efficient_rows()) {}
+      pass_units_(
+          processor.pass_units(Backend::of(model.parameters().target().device).efficient_rows())) {}
 
 int64_t Evaluator::end_of_pass(const data::SampleStore& store, int64_t first, int64_t most) const {
   const std::span<const int32_t> lengths = store.lengths();
@@ -102,6 +106,11 @@ Evaluator::Started Evaluator::start(const data::SampleStore& store, int64_t firs
     store.read(sample, buffer_);
     processor_.append(buffer_, sample, batch_);
   }
+  const auto width = static_cast<size_t>(pass_.output.width);
+  const bool spans = models::is_parser(model_.config());
+  for (int64_t i = 0; i < batch_.size(); ++i) {
+    started.values.push_back(spans ? static_cast<size_t>(batch_.rows(data::kCells, i)) : width);
+  }
   runner_.resize(batch_.extents());
   pass_.bind(batch_, runner_);
   runner_.start();
@@ -112,12 +121,15 @@ Evaluator::Started Evaluator::start(const data::SampleStore& store, int64_t firs
 bool Evaluator::run(const data::SampleStore& store, const Range& range, const Take& take,
                     const std::function<bool(int64_t samples)>& proceed) {
   model_.parameters().refresh(pool_);
-  const auto width = static_cast<size_t>(pass_.output.width);
   Started last;
   const auto give = [&] {
     if (!last.logits) return;
     const auto* rows = reinterpret_cast<const float*>(last.logits->data());
-    for (int64_t i = last.first; i < last.end; ++i, rows += width) take(i, {rows, width});
+    for (int64_t i = last.first; i < last.end; ++i) {
+      const size_t count = last.values[static_cast<size_t>(i - last.first)];
+      take(i, {rows, count});
+      rows += count;
+    }
   };
   for (int64_t first = range.first; first < range.end;) {
     Started next = start(store, first, range.end);
@@ -131,11 +143,38 @@ bool Evaluator::run(const data::SampleStore& store, const Range& range, const Ta
   return true;
 }
 
+template <typename Scorer>
+SplitScores Evaluator::score(const data::SampleStore& store, const Take& add, Scorer& scorer,
+                             const Scorer& empty, comm::Communicator& ranks) {
+  const Stopwatch watch;
+  run(store, part_of(store, ranks), add);
+  SplitScores result;
+  result.seconds = watch.seconds();
+  if (ranks.size() > 1) result.seconds = merge_scores(scorer, empty, result.seconds, ranks);
+  result.samples = store.samples();
+  result.units = store.units();
+  result.loss = scorer.loss();
+  result.metrics = scorer.results();
+  return result;
+}
+
+SplitScores Evaluator::evaluate_trees(const data::SampleStore& store, comm::Communicator& ranks) {
+  metrics::TreeScorer scorer;
+  std::vector<std::byte> sample;
+  const auto add = [&](int64_t number, std::span<const float> scores) {
+    store.read(number, sample);
+    models::ComparedTrees trees = models::compare_trees(sample, scores);
+    scorer.add(std::move(trees.found), std::move(trees.gold), trees.loss);
+  };
+  return score(store, add, scorer, {}, ranks);
+}
+
 SplitScores Evaluator::evaluate(const data::SampleStore& store, ProblemType problem,
                                 const std::vector<std::string>& metrics,
                                 comm::Communicator& ranks) {
-  const Stopwatch watch;
-  metrics::LogitScorer scorer(problem, pass_.output.width, metrics);
+  if (models::is_parser(model_.config())) return evaluate_trees(store, ranks);
+  const metrics::LogitScorer empty(problem, pass_.output.width, metrics);
+  metrics::LogitScorer scorer = empty;
   std::vector<float> targets(static_cast<size_t>(store.target_width()));
   const auto add = [&](int64_t sample, std::span<const float> logits) {
     if (problem == ProblemType::single_label) {
@@ -151,18 +190,7 @@ SplitScores Evaluator::evaluate(const data::SampleStore& store, ProblemType prob
       scorer.add_labels(logits, flags);
     }
   };
-  run(store, part_of(store, ranks), add);
-  SplitScores result;
-  result.seconds = watch.seconds();
-  if (ranks.size() > 1) {
-    const metrics::LogitScorer empty(problem, pass_.output.width, metrics);
-    result.seconds = merge_scores(scorer, empty, result.seconds, ranks);
-  }
-  result.samples = store.samples();
-  result.units = store.units();
-  result.loss = scorer.loss();
-  result.metrics = scorer.results();
-  return result;
+  return score(store, add, scorer, empty, ranks);
 }
 
 }  // namespace hone::train

@@ -36,6 +36,7 @@ class Evaluator {
   /// where it is short.
   void reserve(const data::SampleStore& store);
 
+  /// Takes a sample's answer: its logits, or its spans' scores where the model is a parser.
   using Take = std::function<void(int64_t sample, std::span<const float> logits)>;
   struct Range {
     int64_t first = 0;
@@ -59,12 +60,19 @@ class Evaluator {
     int64_t first = 0;
     int64_t end = 0;
     std::shared_ptr<Fetched> logits = {};
+    std::vector<size_t> values = {};  ///< how many each sample has
   };
   /// Gives the end of the pass that begins with sample `first`; it is not behind `most`.
   int64_t end_of_pass(const data::SampleStore& store, int64_t first, int64_t most) const;
   /// Gives the most of every extent that a pass has.
   Extents largest_pass(const data::SampleStore& store) const;
   Started start(const data::SampleStore& store, int64_t first, int64_t most);
+  /// Runs the samples that are this rank's and has `add` score each; fills in what all scorers
+  /// have. `scorer` is then that of all ranks' samples.
+  template <typename Scorer>
+  SplitScores score(const data::SampleStore& store, const Take& add, Scorer& scorer,
+                    const Scorer& empty, comm::Communicator& ranks);
+  SplitScores evaluate_trees(const data::SampleStore& store, comm::Communicator& ranks);
 
   models::Model& model_;
   const data::Processor& processor_;

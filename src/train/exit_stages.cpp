@@ -11,6 +11,7 @@ std::vector<Options> exit_stages(const Options& options) {
   if (first.tokens.empty()) first.tokens = options.output + "/tokens";
   first.model.exits = models::ExitMethod::none;
   first.predict = false;
+  if (first.distill.teacher == kSelf) first.distill.teacher.clear();  // it teaches exits
   first.output = options.output + "/stage-1";
   Options second = options;
   second.stopping = {};  // stopping goes by evaluations of the last layer, which stays as it is

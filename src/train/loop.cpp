@@ -44,12 +44,24 @@ StepSchedule plan_steps(const Options& options, const data::Sampler& sampler) {
   schedule.learning_rate.warmup =
       options.warmup_steps > 0 ? options.warmup_steps
                                : static_cast<int64_t>(std::ceil(options.warmup_ratio * total));
+  schedule.learning_rate.step_size =
+      options.step_size_epochs * std::max<int64_t>(1, steps_of_epoch(options, sampler, 0));
+  schedule.learning_rate.gamma = options.gamma;
   constexpr int64_t kMostLogged = 500;  // Trainer's interval
   schedule.logging_steps = options.logging_steps > 0
                                ? options.logging_steps
                                : std::clamp<int64_t>(schedule.steps / 20, 1, kMostLogged);
   return schedule;
 }
+
+namespace {
+
+std::optional<WeightAverage> average_of(nn::Parameters& parameters, double decay) {
+  if (decay <= 0) return std::nullopt;
+  return std::make_optional<WeightAverage>(parameters, decay);
+}
+
+}  // namespace
 
 Loop::Loop(const Parts& parts, const StepSchedule& schedule, const ops::LossOptions& loss,
            Fingerprint fingerprint)
@@ -59,17 +71,18 @@ Loop::Loop(const Parts& parts, const StepSchedule& schedule, const ops::LossOpti
       optimizer_(optim::Optimizer::make(parts.model.model().parameters(), parts.model.trainable(),
                                         parts.options.optimizer,
                                         gradient_memory(parts.ranks, parts.options.gpu))),
+      average_(average_of(parts.model.model().parameters(), parts.options.average_decay)),
       backend_(Backend::of(parts.model.model().parameters().target().device)),
       stepper_(parts.model.model(), loss, *optimizer_, parts.pool, parts.options.step,
-               parts.options.planned),
+               parts.options.planned, &parts.data.teacher),
       slices_(slices_of(parts.options.parallel, parts.ranks)),
       strategy_(Strategy::make({parts.options, parts.ranks, parts.model.model(), loss_, *optimizer_,
-                                stepper_, parts.pool})),
+                                stepper_, parts.pool, &parts.data.teacher})),
       shares_(slices_.total),
       evaluator_(std::make_unique<Evaluator>(parts.model.model(), parts.model.processor(),
                                              parts.pool, stepper_.arena(), parts.options.planned)),
-      writer_(parts.options, {parts.model, *optimizer_, state_}, std::move(fingerprint), parts.pool,
-              parts.observer, parts.summary) {}
+      writer_(parts.options, training(), std::move(fingerprint), parts.pool, parts.observer,
+              parts.summary) {}
 
 void Loop::reserve(const Extents& largest) {
   for (const Datasets::Part& part : parts_.data.evaluations) evaluator_->reserve(part.store);
@@ -77,7 +90,7 @@ void Loop::reserve(const Extents& largest) {
 }
 
 void Loop::resume(const std::string& folder) {
-  read_checkpoint(folder, {parts_.model, *optimizer_, state_}, writer_.fingerprint(), parts_.pool);
+  read_checkpoint(folder, training(), writer_.fingerprint(), parts_.pool);
   parts_.summary.last_checkpoint = folder;
 }
 
@@ -211,6 +224,7 @@ void Loop::finish_step(const Started& step, double loss, const optim::StepReport
   state_.position = last.end;
   epoch_ended_ = last.ends_epoch();
   ++state_.step;
+  if (average_) average_->update(state_.step, parts_.pool);
   between_ = true;
   ++rates_.steps;
   state_.loss_since_log += loss;
@@ -239,8 +253,9 @@ void Loop::train() {
   loading.workers = parts_.options.batch.workers;
   loading.begin = state_.position;
   loading.end_epoch = step_schedule_.epochs;
-  loader_ = std::make_unique<SliceLoader>(parts_.data.training->store, parts_.model.processor(),
-                                          parts_.sampler, loading, slices_, shares_);
+  loader_ =
+      std::make_unique<SliceLoader>(parts_.data.training->store, parts_.model.training_processor(),
+                                    parts_.sampler, loading, slices_, shares_);
   if (parts_.options.parallel.balance) balancer_.emplace(slices_.total, loading.ahead());
   if (parts_.options.gpu) {
     peak_flops_ = kernels::cuda::measured_peak(parts_.options.step.dtype);

@@ -66,6 +66,10 @@ class Loop {
   void train();
   /// Loads the weights of the best checkpoint, where they are asked for and there is one.
   void load_best();
+  /// Makes the moving average, where one is kept, the model's weights; training is over then.
+  void take_average();
+  /// Gives the checkpoint that this run wrote of the weights as they are now; empty: none.
+  std::string checkpoint_of_weights() const;
   /// Evaluates the weights as they are now; those that were evaluated already are not evaluated
   /// again.
   LogEntry evaluate();
@@ -155,6 +159,9 @@ class Loop {
   void tell_profile();
   double epoch() const;
   void run_steps();
+  Training training() {
+    return {parts_.model, *optimizer_, state_, average_ ? &*average_ : nullptr};
+  }
   /// Says which checkpoint a run that fails leaves; waits for the one on its way.
   std::string what_is_left();
   [[noreturn]] void diverged(const Started& step, const std::string& what);
@@ -163,6 +170,7 @@ class Loop {
   StepSchedule step_schedule_;
   ops::LossOptions loss_;
   std::unique_ptr<optim::Optimizer> optimizer_;
+  std::optional<WeightAverage> average_;
   Backend& backend_;
   Stepper stepper_;
   Slices slices_;
@@ -174,6 +182,7 @@ class Loop {
   std::optional<JsonLog> json_log_;
   std::optional<EventFile> event_file_;
   RunState state_;
+  std::string loaded_best_;            ///< checkpoint that load_best() took the weights of
   std::optional<LogEntry> evaluated_;  ///< results of the weights as they are now
   std::deque<Started> started_;
   bool starting_ = false;  ///< whether a step is being started that is not in started_ yet

@@ -81,8 +81,10 @@ LogEntry evaluate_sets(Evaluator& evaluator, const Corpus& corpus, const Dataset
 
 LogEntry Loop::evaluate() {
   if (!evaluated_) {
+    if (average_) average_->exchange(parts_.pool);
     evaluated_ =
         evaluate_sets(*evaluator_, parts_.corpus, parts_.data, parts_.ranks, parts_.summary.stages);
+    if (average_) average_->exchange(parts_.pool);
     evaluated_->step = state_.step;
     evaluated_->epoch = epoch();
   }
@@ -134,7 +136,20 @@ void Loop::load_best() {
     return;
   }
   parts_.model.restore(best, parts_.pool);
+  restore_average(best, training());
+  loaded_best_ = best;
   evaluated_.reset();
+}
+
+void Loop::take_average() {
+  if (average_) average_->exchange(parts_.pool);
+}
+
+std::string Loop::checkpoint_of_weights() const {
+  if (average_) return "";
+  if (!loaded_best_.empty()) return loaded_best_;
+  const std::string newest = checkpoint_path(parts_.options.output, state_.step);
+  return newest == parts_.summary.last_checkpoint ? newest : "";
 }
 
 void Loop::show_progress(double rate) {

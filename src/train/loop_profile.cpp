@@ -41,6 +41,7 @@ void Loop::tell_profile() {
 
 LogEntry Loop::with_usage(LogEntry entry) {
   const profile::UsageSample sample = usage_.read();
+  entry.values.emplace_back("seconds", sample.seconds);
   for (const profile::UsageNumber& number : profile::usage_numbers()) {
     if (const auto value = number.of(sample)) entry.values.emplace_back(number.name, *value);
   }

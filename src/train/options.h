@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "data/augment.h"
 #include "models/model.h"
 #include "ops/loss.h"
 #include "optim/optimizer.h"
@@ -27,7 +28,17 @@ struct DataOptions {
   std::string test_file;
   int64_t max_train_samples = -1;  ///< -1: all
   int64_t max_eval_samples = -1;
-  double label_noise = 0;  ///< share of wrong labels in the built-in reviews
+  double train_fraction = 1;  ///< trains on a random sample of so large a share
+  double label_noise = 0;     ///< share of wrong labels in the built-in reviews
+  /// Folders of a folder of images for each class.
+  std::string train_folder;
+  std::string validation_folder;
+  /// Share of each class's training images that is set apart where nothing else validates.
+  double validation_share = 0.15;
+  bool skip_bad = false;  ///< images that cannot be read are left out
+  image::DecodeLimits image_limits = {};
+  /// What training changes of images; absent: what suits the data set.
+  std::optional<data::AugmentOptions> augment = {};
 };
 
 struct ModelOptions {
@@ -42,6 +53,8 @@ struct ModelOptions {
   int64_t max_length = 128;
   std::string freeze;                            ///< patterns of names, see models::trainable_slots
   std::optional<models::ExitMethod> exits = {};  ///< early exits to be trained
+  double exit_cost_weight = 0.1;                 ///< lambda of adaptive exits
+  std::string exit_cost;                         ///< file of what layers cost; empty: all alike
   std::optional<nn::LoraOptions> lora = {};      ///< adapters are trained instead of the weights
 };
 
@@ -78,6 +91,14 @@ struct StoppingOptions {
   bool needs_evaluation() const { return load_best || patience > 0; }
 };
 
+inline constexpr const char* kSelf = "self";
+/// Says what teaches the model beside the labels.
+struct DistillOptions {
+  std::string teacher;  ///< a model's folder or name, or kSelf: the last layer teaches the exits
+  double temperature = 2;
+  double weight = 0.5;  ///< weighs the teacher's part of the loss; the labels have the rest
+};
+
 /// Everything a run depends on. Defaults are Trainer's where it has them.
 struct Options {
   ModelOptions model;
@@ -85,9 +106,12 @@ struct Options {
   BatchOptions batch;
   ParallelOptions parallel;
   StoppingOptions stopping;
+  DistillOptions distill;
   optim::OptimizerOptions optimizer;
   double learning_rate = 5e-5;
   optim::ScheduleKind schedule = optim::ScheduleKind::linear;
+  int64_t step_size_epochs = 30;  ///< epochs between the falls of a schedule by steps
+  double gamma = 0.1;             ///< factor of such a fall
   int64_t warmup_steps = 0;
   double warmup_ratio = 0;
   double epochs = 3;
@@ -98,6 +122,7 @@ struct Options {
   bool balanced_class_weights = false;  ///< weights follow from the classes' frequencies instead
   std::vector<float> positive_weights;
   models::TrainingOptions step;  ///< how activations are kept
+  double average_decay = 0;      ///< decay of the moving average that becomes the model; 0: none
 
   std::string output;  ///< folder of the run
   std::string tokens;  ///< folder of the tokenised data; empty: in the output

@@ -8,61 +8,17 @@
 #include "device/cuda.h"
 #include "plan/cuda_tuning.h"
 #include "train/budget.h"
+#include "train/exit_price.h"
 #include "train/fingerprint.h"
 #include "train/folder_lock.h"
 #include "train/loop.h"
-#include "train/loss_kind.h"
 #include "train/results.h"
 #include "train/run_checks.h"
+#include "train/run_loss.h"
+#include "train/teacher.h"
 
 namespace hone::train {
 namespace {
-
-/// Weighs the second of two classes as torch's binary cross-entropy weighs positives.
-void weigh_positives(const Options& options, const Corpus& corpus, ops::LossOptions& loss) {
-  if (corpus.labels.size() != 2 || options.positive_weights.size() != 1) {
-    fail(ErrorKind::usage,
-         "positive_weights: expected one, for the second of two labels, got {} for {} labels",
-         options.positive_weights.size(), corpus.labels.size());
-  }
-  if (!options.class_weights.empty() || options.balanced_class_weights) {
-    fail(ErrorKind::usage, "positive_weights: not together with `class_weights`");
-  }
-  loss.class_weights = {1, options.positive_weights.front()};
-  loss.weights_divide = false;
-}
-
-ops::LossOptions loss_for(const Options& options, const Corpus& corpus) {
-  ops::LossOptions loss{.kind = loss_kind(corpus.problem())};
-  if (corpus.problem() == ProblemType::multi_label) {
-    loss.positive_weights = options.positive_weights;
-  }
-  if (corpus.problem() == ProblemType::single_label) {
-    loss.label_smoothing = options.label_smoothing;
-    loss.class_weights = options.class_weights;
-    if (!options.positive_weights.empty()) weigh_positives(options, corpus, loss);
-  }
-  const auto need = [&](const char* field, const std::vector<float>& weights) {
-    if (weights.empty() || static_cast<int64_t>(weights.size()) == corpus.labels.size()) return;
-    fail(ErrorKind::usage, "{}: expected one for each of the {} labels, got {}", field,
-         corpus.labels.size(), weights.size());
-  };
-  need("class_weights", loss.class_weights);
-  need("positive_weights", loss.positive_weights);
-  return loss;
-}
-
-/// Gives scikit-learn's "balanced" weights: samples / (classes * samples of the class).
-std::vector<float> balanced_weights(const data::SampleStore& store) {
-  std::vector<float> weights;
-  const std::vector<int64_t> counts = store.label_counts();
-  for (const int64_t count : counts) {
-    weights.push_back(static_cast<float>(static_cast<double>(store.samples()) /
-                                         static_cast<double>(counts.size()) /
-                                         static_cast<double>(count)));
-  }
-  return weights;
-}
 
 /// An observer of a rank that nobody looks at; it may be asked to stop.
 class Muted : public Observer {
@@ -81,6 +37,7 @@ class Muted : public Observer {
 data::SamplerOptions sampling(const Options& options, int64_t devices) {
   data::SamplerOptions sampler;
   sampler.seed = options.seed;
+  sampler.fraction = options.data.train_fraction;
   sampler.group_by_length = options.batch.group_by_length;
   sampler.max_samples = options.batch.train * devices;
   sampler.max_tokens = options.batch.max_tokens * devices;
@@ -140,7 +97,9 @@ class Run {
     }
     model_.emplace(options_, *corpus_);
     if (options_.train) {
-      loss_ = loss_for(options_, *corpus_);
+      loss_ = loss_for(options_, *corpus_, model_->augmentation().mixes());
+      loss_.distill = distillation(options_, *model_);
+      price_exits(options_, model_->config(), loss_);
       estimate_.emplace(model_->model(), model_->processor(), model_->trainable(), loss_, options_,
                         pool_);
       check_least_memory();
@@ -269,8 +228,9 @@ class Run {
   /// Compares adapters with what the same batches would take if every weight was trained.
   void compare_with_full(const BatchSize& batch) {
     if (!model_->model().lora()) return;
-    const auto full =
-        models::make_model(model_->config(), {DType::f32, Target::of(options_.gpu), true, {}});
+    const auto full = models::make_model(
+        model_->config(),
+        {DType::f32, Target::of(options_.gpu), true, {}, false, &model_->processor()});
     const MemoryEstimate estimate(*full, model_->processor(),
                                   std::vector<bool>(full->parameters().list().size(), true), loss_,
                                   options_, pool_);
@@ -311,6 +271,7 @@ class Run {
     if (options_.balanced_class_weights) {
       loss_.class_weights = balanced_weights(data_->training->store);
     }
+    teach(options_, *data_, pool_, observer_);
     fingerprint_ = fingerprint_of(options_, *model_, *data_, step_schedule_,
                                   {ranks_.size(), devices_of(options_, ranks_), pool_.size()});
     if (ranks_.size() > 1) agree_on_run(ranks_, fingerprint_);
@@ -334,7 +295,9 @@ class Run {
     loop->train();
     if (summary_.interrupted) return;
     loop->load_best();
-    finish(loop->evaluate());
+    const LogEntry evaluation = loop->evaluate();
+    loop->take_average();
+    finish(evaluation, loop->checkpoint_of_weights());
   }
 
   std::string on_ranks() const {
@@ -353,11 +316,12 @@ class Run {
                     fixed ? ", which stays as it is while exits are trained" : ""));
   }
 
-  void finish(const LogEntry& evaluation) {
+  /// `checkpoint` is one of these weights, or empty.
+  void finish(const LogEntry& evaluation, const std::string& checkpoint = {}) {
     summary_.evaluation = evaluation.values;
     if (!options_.train || !writes()) return;
     const StageTimer timer(summary_.stages, Stage::checkpoint);
-    model_->save(options_.output);
+    model_->save(options_.output, checkpoint);
   }
 
   Options options_;

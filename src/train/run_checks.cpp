@@ -57,6 +57,12 @@ void check(const Options& options, const comm::Communicator& ranks) {
 
 void check_device(const Options& options, const comm::Communicator& ranks) {
   if (!options.gpu) return;
+  if (options.average_decay > 0) {
+    fail(ErrorKind::unsupported, "average_decay: the average is kept on the processor alone");
+  }
+  if (options.optimizer.kind == optim::OptimizerKind::adafactor) {
+    fail(ErrorKind::unsupported, "optimizer: adafactor is of the processor; use adamw_8bit");
+  }
   if (options.parallel.strategy == StrategyKind::dp) {
     fail(ErrorKind::unsupported, "parallel.strategy: dp is of devices of the processor; use ddp");
   }

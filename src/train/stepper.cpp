@@ -36,7 +36,8 @@ models::TrainingOptions first_pass(models::TrainingOptions options, const Target
 }
 
 Stepper::Stepper(models::Model& model, const ops::LossOptions& loss, optim::Optimizer& optimizer,
-                 ThreadPool& pool, const models::TrainingOptions& options, bool planned)
+                 ThreadPool& pool, const models::TrainingOptions& options, bool planned,
+                 const std::vector<float>* teacher)
     : model_(model),
       loss_(loss),
       options_(options),
@@ -45,7 +46,8 @@ Stepper::Stepper(models::Model& model, const ops::LossOptions& loss, optim::Opti
       optimizer_(optimizer),
       pool_(pool),
       backend_(Backend::of(parameters_.target().device)),
-      pass_(*this, first_pass(options, parameters_.target())) {
+      pass_(*this, first_pass(options, parameters_.target())),
+      teacher_(teacher) {
   optimizer.set_gradients_set(pass_.pass.set_slots);
   for (Marks& marks : marks_) {
     for (auto* marker : {&marks.idle_from, &marks.begin, &marks.middle, &marks.end}) {
@@ -83,8 +85,17 @@ void Stepper::bind(TrainingPass& training, const data::Batch& batch, const StepS
   pass.bind(batch, runner);
   runner.bind(pass.random, random_);
   runner.bind(pass.scale, scale_);
+  if (!pass.labels.present()) return;
   runner.bind(pass.labels, batch.targets.empty() ? static_cast<const void*>(batch.classes.data())
                                                  : batch.targets.data());
+  if (!pass.teacher) return;
+  const auto width = static_cast<size_t>(pass.teacher->width);
+  taught_.clear();
+  for (const int64_t sample : batch.samples) {
+    const auto* row = teacher_->data() + static_cast<size_t>(sample) * width;
+    taught_.insert(taught_.end(), row, row + width);
+  }
+  runner.bind(*pass.teacher, taught_.data());
 }
 
 double Stepper::accumulate(const data::Batch& batch, const StepState& state) {

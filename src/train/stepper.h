@@ -45,9 +45,11 @@ class Stepper {
   using Passed = std::function<void(size_t steps)>;
 
   /// All arguments must outlive this. Gradients are added up in the optimiser's arrays. Without
-  /// `planned`, steps run one by one and values share no memory.
+  /// `planned`, steps run one by one and values share no memory. Where the loss asks for a teacher,
+  /// `teacher` has its logits: as many for each sample of the data as the model gives.
   Stepper(models::Model& model, const ops::LossOptions& loss, optim::Optimizer& optimizer,
-          ThreadPool& pool, const models::TrainingOptions& options = {}, bool planned = true);
+          ThreadPool& pool, const models::TrainingOptions& options = {}, bool planned = true,
+          const std::vector<float>* teacher = nullptr);
   ~Stepper();
 
   /// Has start() tell when it comes to these numbers of steps, in rising order; called before the
@@ -118,6 +120,8 @@ class Stepper {
   TrainingPass* last_ = &pass_;
   int64_t random_[2] = {};
   double scale_[2] = {};
+  const std::vector<float>* teacher_;
+  std::vector<float> taught_;  ///< the teacher's logits of the batch
   std::array<Marks, 32> marks_;
   size_t turn_ = 0;
   StepTimes times_;

@@ -25,6 +25,7 @@ class Strategy {
     optim::Optimizer& optimizer;
     Stepper& stepper;
     ThreadPool& pool;
+    const std::vector<float>* teacher = nullptr;  ///< see Stepper
   };
   /// The strategy that the options name. All parts must outlive it.
   static std::unique_ptr<Strategy> make(const Parts& parts);

@@ -6,12 +6,14 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "data/training_images.h"
 #include "device/cpu_info.h"
 #include "io/folder.h"
 #include "io/weights.h"
 #include "models/built_in.h"
 #include "models/freeze.h"
 #include "models/init.h"
+#include "models/parser.h"
 #include "models/save.h"
 #include "models/stored_weights.h"
 
@@ -39,24 +41,49 @@ void override_fields(std::string_view overrides, Json& config) {
 
 }  // namespace
 
+NewConfig new_config(const ModelOptions& options) {
+  NewConfig config{{}, options.config};
+  if (config.file.empty()) {
+    config.file = "new " + options.type;
+    config.json = models::config_of_type(options.type);
+  } else {
+    if (folder_exists(config.file)) config.file += "/config.json";
+    config.json = parse_json(read_file(config.file, kMostConfigBytes), config.file);
+  }
+  override_fields(options.overrides, config.json);
+  return config;
+}
+
 TrainedModel::TrainedModel(const Options& options, const Corpus& corpus) {
   if (!options.model.model.empty()) {
-    open_folder(options);
+    open_folder(options, corpus);
   } else if (!options.model.config.empty() || !options.model.type.empty()) {
     open_config(options, corpus);
   } else {
     open_built_in(options);
   }
+  check_samples(corpus);
+  augmentation_ = options.data.augment.value_or(default_augmentation(corpus));
+  if (augmentation_.any()) augment(options);
   adopt_labels(corpus, *folder_.config);
   if (options.model.exits) folder_.config->exits.method = *options.model.exits;
   check_exits();
+  if (corpus.parses && !models::is_parser(*folder_.config)) {
+    fail(ErrorKind::usage, "model: missing; a parser stands on an encoder");
+  }
+  if (corpus.parses && folder_.config->exits.method != models::ExitMethod::none) {
+    fail(ErrorKind::unsupported, "model.exits: a parser has none");
+  }
   std::optional<nn::LoraOptions> lora = options.model.lora;
   if (!folder_.adapter.empty()) lora = models::open_adapter(folder_)->options();
+  if (lora && corpus.parses) {
+    fail(ErrorKind::unsupported, "lora: a parser has no adapters, its weights are trained");
+  }
   if (lora && !weights_from_) {
     fail(ErrorKind::usage, "lora: adapters need the weights of a `model` to stand beside");
   }
-  model_ = models::make_model(*folder_.config,
-                              {DType::f32, Target::of(options.gpu), true, std::move(lora)});
+  model_ = models::make_model(*folder_.config, {DType::f32, Target::of(options.gpu), true,
+                                                std::move(lora), false, processor_.get()});
   std::vector<bool> added;
   if (weights_from_) {
     const auto adapter = models::open_adapter(folder_);
@@ -76,6 +103,26 @@ TrainedModel::TrainedModel(const Options& options, const Corpus& corpus) {
   }
 }
 
+void TrainedModel::augment(const Options& options) {
+  const auto* images = dynamic_cast<const data::ImageProcessor*>(processor_.get());
+  if (!images) {
+    fail(ErrorKind::usage, "data.augment: {} reads {}s, which are not augmented", origin_,
+         processor_->sample_name());
+  }
+  training_processor_ =
+      std::make_unique<data::TrainingImages>(*images, augmentation_, options.seed);
+}
+
+void TrainedModel::check_samples(const Corpus& corpus) const {
+  const auto name = [](data::SampleKind kind) {
+    return kind == data::SampleKind::image ? "images" : "texts";
+  };
+  const data::SampleKind read = models::family_of(*folder_.config).samples;
+  if (corpus.samples == read) return;
+  fail(ErrorKind::usage, "data.task: {} has {}, and {} reads {}", corpus.name, name(corpus.samples),
+       origin_, name(read));
+}
+
 void TrainedModel::check_exits() const {
   const models::ModelConfig& config = *folder_.config;
   if (config.exits.method == models::ExitMethod::none) return;
@@ -83,31 +130,25 @@ void TrainedModel::check_exits() const {
     fail(ErrorKind::usage, "model.exits: {} has one layer; there is nothing to leave before",
          origin_);
   }
-  if (config.exits.method == models::ExitMethod::deebert &&
+  if (config.exits.method != models::ExitMethod::pabee &&
       config.problem != ProblemType::single_label) {
-    fail(ErrorKind::unsupported,
-         "model.exits: deebert measures the entropy of one label's distribution; use pabee");
+    fail(ErrorKind::unsupported, "model.exits: {} is of models that give one label; use pabee",
+         models::exit_method_name(config.exits.method));
   }
 }
 
-void TrainedModel::open_folder(const Options& options) {
+void TrainedModel::open_folder(const Options& options, const Corpus& corpus) {
   folder_ = models::open_model_folder(io::resolve_model(options.model.model));
   origin_ = folder_.path;
+  models::set_parser(corpus.parses, *folder_.config, folder_.config_json);
   weights_from_ = std::filesystem::absolute(folder_.path).string();  // adapters name it
   open_processor(options.model.tokenizer.empty() ? folder_.path : options.model.tokenizer, options);
 }
 
 void TrainedModel::open_config(const Options& options, const Corpus& corpus) {
-  std::string file = options.model.config;
-  if (file.empty()) {
-    file = "new " + options.model.type;
-    folder_.config_json = {{"model_type", options.model.type}};
-  } else {
-    if (folder_exists(file)) file += "/config.json";
-    folder_.config_json = parse_json(read_file(file, kMostConfigBytes), file);
-  }
-  origin_ = file;
-  override_fields(options.model.overrides, folder_.config_json);
+  NewConfig config = new_config(options.model);
+  folder_.config_json = std::move(config.json);
+  const std::string file = origin_ = std::move(config.file);
   const models::Family& family = models::find_family(JsonFields(folder_.config_json, file));
   if (family.make_new) return open_new(family, options, corpus);
   if (options.model.config.empty()) {
@@ -115,6 +156,7 @@ void TrainedModel::open_config(const Options& options, const Corpus& corpus) {
          quote(options.model.type));
   }
   folder_.config = models::read_model_config(folder_.config_json, file);
+  models::set_parser(corpus.parses, *folder_.config, folder_.config_json);
   if (options.model.tokenizer.empty()) {
     fail(ErrorKind::usage, "model.tokenizer: missing; a model from {} needs one", file);
   }
@@ -144,7 +186,8 @@ void TrainedModel::open_processor(const std::string& path, const Options& option
                    .open_processor(*folder_.config, {.path = path,
                                                      .model = origin_,
                                                      .max_units = options.model.max_length,
-                                                     .clamps = true});
+                                                     .clamps = true,
+                                                     .image_limits = options.data.image_limits});
 }
 
 TrainedModel::Report TrainedModel::load(uint64_t seed, ThreadPool& pool) {
@@ -173,10 +216,12 @@ void TrainedModel::restore(const std::string& folder, ThreadPool& pool) {
   }
 }
 
-void TrainedModel::save(const std::string& folder) const {
-  model_->parameters().refresh_host();
+void TrainedModel::save(const std::string& folder, const std::string& checkpoint) const {
   const ModelFiles files = this->files();
   for (const data::TextFile& file : files.texts) write_file(folder + "/" + file.name, file.text);
+  const std::string& weights = files.weights.name;
+  if (!checkpoint.empty() && link_file(checkpoint + "/" + weights, folder + "/" + weights)) return;
+  model_->parameters().refresh_host();
   models::save_arrays(files.weights, models::weights_of(*model_), folder);
 }
 

@@ -20,6 +20,13 @@ struct ModelFiles {
   models::ArrayFile weights;
 };
 
+/// The config that a model is made of from nothing.
+struct NewConfig {
+  Json json;
+  std::string file;  ///< names it in errors
+};
+NewConfig new_config(const ModelOptions& options);
+
 /// The model that a run trains, with its processor: from a folder, from a config, or the small
 /// built-in one.
 class TrainedModel {
@@ -31,6 +38,12 @@ class TrainedModel {
   models::Model& model() { return *model_; }
   const models::Model& model() const { return *model_; }
   const data::Processor& processor() const { return *processor_; }
+  /// Gives the processor of training samples, which may change them each time they come up.
+  const data::Processor& training_processor() const {
+    return training_processor_ ? *training_processor_ : *processor_;
+  }
+  /// Says how training samples are changed; not at all where samples are texts.
+  const data::AugmentOptions& augmentation() const { return augmentation_; }
   /// Says, by slot, what training changes.
   const std::vector<bool>& trainable() const { return trainable_; }
   /// Says whether load() will make a head, or a part of one, that the folder does not have.
@@ -48,8 +61,10 @@ class TrainedModel {
   /// Fills the weights from a folder that save() wrote.
   void restore(const std::string& folder, ThreadPool& pool);
   /// Writes a complete Hugging Face folder: config, weights, tokenizer; for adapters PEFT's layout,
-  /// with the folder of the weights that they belong to. `folder` is there already.
-  void save(const std::string& folder) const;
+  /// with the folder of the weights that they belong to. `folder` is there already. Where
+  /// `checkpoint` is not empty, it has these weights, and their file gets a second name instead of
+  /// a second copy.
+  void save(const std::string& folder, const std::string& checkpoint) const;
   /// Describes what save() writes. This must outlive it.
   ModelFiles files() const;
 
@@ -57,16 +72,20 @@ class TrainedModel {
   models::LoadReport fill(const models::Adapter* adapter, std::optional<uint64_t> seed,
                           ThreadPool& pool);
   void check_exits() const;
-  void open_folder(const Options& options);
+  void open_folder(const Options& options, const Corpus& corpus);
   void open_config(const Options& options, const Corpus& corpus);
   void open_new(const models::Family& family, const Options& options, const Corpus& corpus);
   void open_built_in(const Options& options);
   void open_processor(const std::string& path, const Options& options);
+  void augment(const Options& options);
+  void check_samples(const Corpus& corpus) const;
 
   std::string origin_;
   models::ModelFolder folder_;  ///< path is empty where the model has none
   std::optional<std::string> weights_from_;
   std::unique_ptr<data::Processor> processor_;
+  data::AugmentOptions augmentation_;
+  std::unique_ptr<data::Processor> training_processor_;  ///< null where that is processor_
   std::unique_ptr<models::Model> model_;
   std::vector<bool> trainable_;
   bool has_new_head_ = false;

@@ -152,7 +152,8 @@ TEST(ApiTraining, NamesOptionsInItsErrors) {
             "learning_rate: expected a number from 0 to 1000, got -1");
   EXPECT_EQ(said([](auto& o) { o.learning_rate = NAN; }),
             "learning_rate: expected a number from 0 to 1000, got nan");
-  EXPECT_EQ(said([](auto& o) { o.optim = "lion"; }), "optim: expected adamw or sgd, got 'lion'");
+  EXPECT_EQ(said([](auto& o) { o.optim = "lion"; }),
+            "optim: expected adamw, adamw_8bit, adafactor or sgd, got 'lion'");
   EXPECT_EQ(said([](auto& o) {
               o.save_strategy = Strategy::no;
               o.load_best_model_at_end = true;

@@ -44,6 +44,19 @@ TEST_F(Files, AppearOnCommitAlone) {
   EXPECT_EQ(entries(), 1u);
 }
 
+TEST_F(Files, GetASecondNameThatOutlivesTheFirst) {
+  write_file(path("first"), "1");
+  write_file(path("second"), "2");
+  ASSERT_TRUE(link_file(path("first"), path("second")));
+  EXPECT_EQ(read_file(path("second")), "1");
+  ASSERT_TRUE(link_file(path("first"), path("second")));
+  write_file(path("first"), "3");  // takes the name, not the contents
+  EXPECT_EQ(read_file(path("second")), "1");
+  EXPECT_FALSE(link_file(path("missing"), path("second")));
+  EXPECT_EQ(read_file(path("second")), "1");
+  EXPECT_EQ(entries(), 2u);
+}
+
 TEST_F(Files, FoldersAppearOnCommitAlone) {
   {
     OutputFolder folder(path("out"));

@@ -32,8 +32,9 @@ TEST(FlagNames, LeaveTheRestAsItIs) {
 
 TEST(FlagNames, AreThoseOfTheCommands) {
   std::string help = hone({"train", "--help-all"}).out;
-  for (const char* command : {"predict", "convert", "serve", "prep"})
+  for (const char* command : {"predict", "convert", "serve", "prep", "study"}) {
     help += hone({command, "--help"}).out;
+  }
   for (const FieldFlag& entry : field_flags()) {
     EXPECT_NE(help.find(entry.flag), std::string::npos) << entry.field << " " << entry.flag;
   }

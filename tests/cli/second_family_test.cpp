@@ -34,7 +34,7 @@ class SecondFamily : public testing::Test {
     std::string paths;
     for (int i = 0; i < count; ++i) {
       const int bright = 140 + 7 * (i % 13), dark = 3 * (i % 17);
-      const std::string path = root_ + "/" + name + std::to_string(i) + ".rgb";
+      const std::string path = root_ + "/" + name + std::to_string(i) + ".png";
       tiny::write_image(path, i % 3 == 0 ? bright : dark, i % 3 == 1 ? bright : dark,
                         i % 3 == 2 ? bright : dark, static_cast<unsigned>(i));
       rows += path + "," + kNames[i % 3] + "\n";
@@ -68,6 +68,7 @@ class SecondFamily : public testing::Test {
             "5",
             "--device",
             device,
+            "--no_augment",
             "--quiet"};
   }
 
@@ -144,12 +145,12 @@ TEST_F(SecondFamily, InfoAndConvertKnowIt) {
 
 TEST_F(SecondFamily, AnImageThatCannotBeReadIsOneLine) {
   run_for_output(training("straight", "cpu"));
-  write_file(root_ + "/cut.rgb", "abc");
-  write_file(root_ + "/bad.txt", root_ + "/cut.rgb\n");
+  write_file(root_ + "/cut.png", "abc");
+  write_file(root_ + "/bad.txt", root_ + "/cut.png\n");
   testing::internal::CaptureStderr();
   run_for_output({"predict", "--model", root_ + "/straight", "--input", root_ + "/bad.txt"}, 2);
   const std::string error = testing::internal::GetCapturedStderr();
-  EXPECT_NE(error.find("cut.rgb: expected 9 pixels"), std::string::npos) << error;
+  EXPECT_NE(error.find("cut.png: expected a JPEG, PNG or WebP image"), std::string::npos) << error;
 }
 
 }  // namespace

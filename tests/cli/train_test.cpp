@@ -115,6 +115,35 @@ TEST(Train, ExitsAreCalibratedOnData) {
                  {"no early exits"});
 }
 
+TEST(Train, AdaptiveExitsComeNearToATarget) {
+  const Scratch scratch;
+  const std::string out = scratch / "out";
+  const Words adaptive = {"--early_exit",    "adaptive", "--max_steps",        "30",
+                          "--save_strategy", "no",       "--exit_cost_weight", "0.01",
+                          "--device",        "cpu"};
+  ASSERT_EQ(hone(small_run(out, adaptive)).code, 0);
+  const Words convert = {
+      "convert", "--exits", "--model", out, "--task_name", "reviews", "--max_eval_samples",
+      "40",      "--json"};
+  const auto with = [&](const char* flag, const char* value) {
+    Words words = convert;
+    words.insert(words.end(), {flag, value});
+    return hone(words);
+  };
+  expect_refused(with("--target-ms", "0.000001"), {"--target-ms", "the least is"});
+  const Finished done = with("--target-layers", "1.5");
+  ASSERT_EQ(done.code, 0) << done.err;
+  const Json curve = done.objects().at(0);
+  EXPECT_EQ(curve.at("points").size(), 13u);
+  for (const Json& point : curve.at("points")) {
+    if (point.at("setting") != curve.at("chosen")) continue;
+    EXPECT_LE(point.at("mean_layers").get<double>(), 1.05 * 1.5);
+  }
+  const Finished answered =
+      hone({"predict", "--model", out, "--confidence", "0"}, "a great film\n");
+  EXPECT_EQ(answered.objects().at(0).at("layers"), 1);
+}
+
 TEST(Train, SeedsGiveAMeanAndASpread) {
   const Scratch scratch;
   const Finished done = hone(small_run(

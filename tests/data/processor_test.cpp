@@ -82,7 +82,7 @@ std::vector<int> numbers(std::span<const std::byte> bytes) {
 }
 
 TEST_F(PixelStore, HoldsWhatTheProcessorMade) {
-  const auto [store, key, why] = opened(csv(rows_), recipe(pixels_));
+  const auto [store, key, why, skipped] = opened(csv(rows_), recipe(pixels_));
   EXPECT_EQ(store.samples(), 3);
   EXPECT_EQ(store.units(), 1 + 2 + 4);
   EXPECT_EQ(store.truncated(), 1);
@@ -102,7 +102,7 @@ TEST_F(PixelStore, HoldsWhatTheProcessorMade) {
 }
 
 TEST_F(PixelStore, BatchesAreOfItsLayout) {
-  const auto [store, key, why] = opened(csv(rows_), recipe(pixels_));
+  const auto [store, key, why, skipped] = opened(csv(rows_), recipe(pixels_));
   const Sampler sampler(store.lengths(), {0, false, false, 3, 0});
   for (const int workers : {0, 2}) {
     LoaderOptions options;

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 TEST_F(StoreTest, HoldsWhatTheTokenizerGives) {
   const Split split = numbered(3000);  // several batches
-  const auto [store, key, rebuilt] = opened(split, recipe());
+  const auto [store, key, rebuilt, skipped] = opened(split, recipe());
   EXPECT_EQ(key, store_key(split, recipe()));
   EXPECT_EQ(rebuilt, path() + ": cannot open: No such file or directory");
   ASSERT_EQ(store.samples(), 3000);
@@ -42,7 +42,7 @@ TEST_F(StoreTest, PairsHaveTypeIds) {
   const Split split = file_split(
       folder_.write("p.csv", "sentence1,sentence2,label\nfilm plot,good,odd\nfilm,plot,even\n"),
       true);
-  const auto [store, key, why] = opened(split, recipe());
+  const auto [store, key, why, skipped] = opened(split, recipe());
   ASSERT_EQ(store.lengths()[0], 6);
   EXPECT_EQ(stored_text(store, 0).types, (std::vector<int32_t>{0, 0, 0, 0, 1, 1}));
 }
@@ -51,7 +51,7 @@ TEST_F(StoreTest, TruncatesAndLimits) {
   const TextProcessor cutting = processor_of(reviews_tokenizer_json(), 5);
   SampleStoreRecipe how = recipe(cutting);
   how.max_samples = 14;
-  const auto [store, key, why] = opened(numbered(100), how);
+  const auto [store, key, why, skipped] = opened(numbered(100), how);
   EXPECT_EQ(store.samples(), 14);
   EXPECT_EQ(store.truncated(), 8);
   EXPECT_EQ(*std::max_element(store.lengths().begin(), store.lengths().end()), 5);
@@ -271,7 +271,7 @@ TEST_F(StoreTest, BuiltInDataAndTokenizerFiles) {
   const Split reviews = task_split(*find_task("reviews"), "", "validation");
   SampleStoreRecipe how = recipe({ProblemType::single_label, {"negative", "positive"}});
   how.task_labels = how.labels.names;
-  const auto [store, key, why] = opened(reviews, how);
+  const auto [store, key, why, skipped] = opened(reviews, how);
   EXPECT_EQ(store.samples(), ReviewOptions().validation);
   EXPECT_EQ(opened(reviews, how).rebuilt, "");
 

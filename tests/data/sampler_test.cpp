@@ -1,6 +1,7 @@
 #include "data/sampler.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <set>
@@ -97,6 +98,31 @@ TEST_P(SamplerTest, EveryEpochHasEverySampleOnce) {
     std::iota(wanted.begin(), wanted.end(), 0);
     EXPECT_EQ(all, wanted);
   }
+}
+
+TEST_P(SamplerTest, AShareIsTheSameSampleInEveryEpochWhateverTheBatches) {
+  const auto lengths = lengths_of(GetParam().size);
+  SamplerOptions options = GetParam().options;
+  options.fraction = 0.3;
+  const auto taken = [&](int64_t epoch) {
+    const Sampler sampler(lengths, options);
+    const auto all = flat(epoch_of(sampler, epoch));
+    EXPECT_EQ(sampler.size(), static_cast<int64_t>(all.size()));
+    return std::set<int64_t>(all.begin(), all.end());
+  };
+  const std::set<int64_t> first = taken(0);
+  const auto size = static_cast<double>(lengths.size());
+  EXPECT_EQ(static_cast<int64_t>(first.size()), std::max<int64_t>(std::llround(0.3 * size), 1));
+  EXPECT_EQ(taken(3), first);
+  options.max_samples *= 3;  // as three ranks take it
+  options.max_tokens *= 3;
+  EXPECT_EQ(taken(0), first);
+  options.seed += 1;
+  if (size > 20) {
+    EXPECT_NE(taken(0), first);
+  }
+  options.fraction = 0;
+  EXPECT_THROW(Sampler(lengths, options), Error);
 }
 
 TEST_P(SamplerTest, LimitsHoldAndBatchesAreCounted) {

@@ -13,10 +13,10 @@ std::vector<Record> read_task(const char* name, const std::string& folder,
 }
 
 TEST(Tasks, AreFoundByAnySpelling) {
-  EXPECT_EQ(all_tasks().size(), 15u);
+  EXPECT_EQ(all_tasks().size(), 18u);
   for (const char* name : {"sst2", "SST-2", "sst_2"}) EXPECT_EQ(find_task(name)->name, "sst2");
   EXPECT_EQ(find_task("STS-B")->name, "stsb");
-  EXPECT_EQ(find_task("mnist"), nullptr);
+  EXPECT_EQ(find_task("emnist"), nullptr);
   EXPECT_TRUE(find_task("stsb")->regression());
   EXPECT_EQ(find_task("trec50")->labels.size(), 50u);
   EXPECT_EQ(evaluation_splits(*find_task("mnli")),

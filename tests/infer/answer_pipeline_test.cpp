@@ -40,7 +40,9 @@ Collected collect(Session& session, data::RecordStream& records, int64_t most_sa
                   bool truncate = true) {
   Collected all;
   AnswerHandler handler;
-  handler.format = [](const Answer& answer, std::string& out) { out += answer_line(answer); };
+  handler.format = [](const data::Record&, const Answer& answer, std::string& out) {
+    out += answer_line(answer);
+  };
   handler.write = [&](std::string_view text) { all.text += text; };
   handler.answer = [&](const data::Record& record, const Answer&) {
     all.rows.push_back(record.row);
@@ -80,7 +82,9 @@ TEST(AnswerPipeline, AnswersEachRecordBeforeTheNextIsThere) {
   std::promise<std::string> answered;
   std::string written;
   AnswerHandler handler;
-  handler.format = [](const Answer& answer, std::string& out) { out += answer_line(answer); };
+  handler.format = [](const data::Record&, const Answer& answer, std::string& out) {
+    out += answer_line(answer);
+  };
   handler.write = [&](std::string_view text) { written += text; };
   handler.idle = [&] { answered.set_value(std::exchange(written, {})); };
   auto done =
@@ -143,7 +147,7 @@ TEST(AnswerPipeline, PutsTheRecordBeforeAnErrorOfFormat) {
   ListedRecords records(list);
   std::string written;
   AnswerHandler handler;
-  handler.format = [](const Answer& answer, std::string& out) {
+  handler.format = [](const data::Record&, const Answer& answer, std::string& out) {
     out += "(";
     if (answer.tokens != 3) fail(ErrorKind::bad_file, "odd");
     out += ")";
@@ -225,7 +229,9 @@ TEST(AnswerPipeline, TakesNoMoreMemoryForMoreRecords) {
   if (kSanitized) GTEST_SKIP() << "sanitizers keep freed memory";
   Session session(kPipelined, {.threads = 2});
   AnswerHandler handler;
-  handler.format = [](const Answer& answer, std::string& out) { out += answer_line(answer); };
+  handler.format = [](const data::Record&, const Answer& answer, std::string& out) {
+    out += answer_line(answer);
+  };
   handler.write = [](std::string_view) {};
   CountedRecords few(20'000, 8);
   answer_lines(session, few, handler);

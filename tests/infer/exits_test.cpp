@@ -57,6 +57,14 @@ TEST(ExitRule, EntropyIsInNats) {
   EXPECT_EQ(leaves_after(never, ProblemType::single_label, {{1000, 0}, {1000, 0}}), 0);
 }
 
+TEST(ExitRule, ConfidenceIsTheProbabilityThatTheLastColumnGives) {
+  const auto last = [](double p) { return static_cast<float>(std::log(p / (1 - p))); };
+  const models::ExitSettings settings{.method = ExitMethod::adaptive, .confidence = 0.8};
+  EXPECT_EQ(leaves_after(settings, ProblemType::single_label,
+                         {{9, 0, last(0.5)}, {9, 0, last(0.79)}, {0, 0, last(0.81)}}),
+            3);
+}
+
 /// A random model of six layers with exits.
 struct Exiting {
   Exiting(const std::string& family, ExitMethod method) {
@@ -97,6 +105,17 @@ struct ExitFamilyCase {
 
 class ExitFamily : public testing::TestWithParam<ExitFamilyCase> {};
 
+/// Sets a rule by which who gives these logits leaves, and not much else.
+void leave_at(const std::vector<float>& logits, double slack, models::ExitSettings& settings) {
+  settings.entropy = slack * entropy(logits);
+  settings.confidence = 1 / (1 + std::exp(-double{logits.back()})) / slack;
+}
+
+/// The logits of labels, without what an adaptive exit gives beside them.
+std::vector<float> answer_of(const std::vector<float>& row, const Exiting& model) {
+  return {row.begin(), row.begin() + std::ssize(model.config.labels)};
+}
+
 /// Alone and together, by the rule and by all layers: logits to the bit, and the layers.
 void expect_answers_of_the_rule(Exiting& model) {
   models::ExitSettings settings = model.config.exits;
@@ -105,7 +124,7 @@ void expect_answers_of_the_rule(Exiting& model) {
   ExitPass pass(*model.encoder, settings, model.pool);
   const std::vector<int32_t> lengths = {1, 9, 2, 7, 3, 8, 5, 4, 6, 1, 9};
   const auto all = pass.run_all(model.batch(lengths));
-  settings.entropy = 1.001 * entropy(all[0][2]);  // so that one leaves after three layers
+  leave_at(all[0][2], 1.001, settings);
   pass.set(settings);
   const std::vector<ExitAnswer> together = pass.run(model.batch(lengths));
   bool some_leave = false;
@@ -118,7 +137,7 @@ void expect_answers_of_the_rule(Exiting& model) {
     size_t layer = 0;
     while (layer + 1 < all[i].size() && !rule.leaves(all[i][layer])) ++layer;
     EXPECT_EQ(together[i].layers, static_cast<int64_t>(layer) + 1) << i;
-    EXPECT_EQ(together[i].logits, all[i][layer]) << i;
+    EXPECT_EQ(together[i].logits, answer_of(all[i][layer], model)) << i;
     some_leave |= layer + 1 < all[i].size();
   }
   EXPECT_TRUE(some_leave);
@@ -146,13 +165,14 @@ TEST_P(ExitFamily, ADeadlineIsTheLimit) {
   models::ExitSettings never = model.config.exits;
   never.patience = 100;
   never.entropy = 0;
+  never.confidence = 1.1;
   ExitPass pass(*model.encoder, never, model.pool);
   const models::TextBatch batch = model.batch({4, 5});
   const auto all = pass.run_all(batch);
   const std::vector<ExitAnswer> hurried = pass.run(batch, 1e-9);
   for (size_t i = 0; i < hurried.size(); ++i) {
     EXPECT_EQ(hurried[i].layers, 1);
-    EXPECT_EQ(hurried[i].logits, all[i][0]);
+    EXPECT_EQ(hurried[i].logits, answer_of(all[i][0], model));
   }
   for (const ExitAnswer& answer : pass.run(batch, 1e6)) {
     EXPECT_EQ(answer.layers, static_cast<int64_t>(all[0].size()));
@@ -184,7 +204,7 @@ TEST_P(ExitFamily, AGpuMakesTheDecisionsOfTheProcessor) {
     SCOPED_TRACE("layer " + std::to_string(layer));
     for (size_t i = 0; i < all.size(); ++i) expect_near(all_of_gpu[i][layer], all[i][layer]);
   }
-  settings.entropy = 1.001 * entropy(all[0][2]);
+  leave_at(all[0][2], 1.001, settings);
   cpu.set(settings);
   gpu.set(settings);
   const auto expect_same = [&](const std::vector<int32_t>& some) {
@@ -224,7 +244,7 @@ TEST_P(ExitFamily, AGpuLeavesInHalfPrecisionToo) {
     model.encoder->parameters().refresh(model.pool);
     const std::vector<int32_t> lengths = {1, 9, 2, 7, 3, 8};
     const auto all = pass.run_all(model.batch(lengths));
-    settings.entropy = 1.05 * entropy(all[0][2]);  // so that one leaves after three layers
+    leave_at(all[0][2], 1.05, settings);
     pass.set(settings);
     const std::vector<ExitAnswer> answers = pass.run(model.batch(lengths));
     size_t early = 0;
@@ -232,7 +252,7 @@ TEST_P(ExitFamily, AGpuLeavesInHalfPrecisionToo) {
       const auto layer = static_cast<size_t>(answers[i].layers - 1);
       ASSERT_LT(layer, all[i].size());
       early += layer + 1 < all[i].size();
-      for (size_t k = 0; k < all[i][layer].size(); ++k) {
+      for (size_t k = 0; k < answers[i].logits.size(); ++k) {
         EXPECT_NEAR(answers[i].logits[k], all[i][layer][k],
                     0.1 * std::max(1.f, std::abs(all[i][layer][k])));
       }
@@ -244,11 +264,13 @@ TEST_P(ExitFamily, AGpuLeavesInHalfPrecisionToo) {
 INSTANTIATE_TEST_SUITE_P(Families, ExitFamily,
                          testing::Values(ExitFamilyCase{"bert-words", ExitMethod::pabee},
                                          ExitFamilyCase{"bert-words", ExitMethod::deebert},
+                                         ExitFamilyCase{"bert-words", ExitMethod::adaptive},
                                          ExitFamilyCase{"roberta-regression", ExitMethod::pabee},
                                          ExitFamilyCase{"distilbert-learned", ExitMethod::pabee},
                                          ExitFamilyCase{"distilbert-learned", ExitMethod::deebert},
                                          ExitFamilyCase{"albert-groups", ExitMethod::pabee},
-                                         ExitFamilyCase{"albert-groups", ExitMethod::deebert}),
+                                         ExitFamilyCase{"albert-groups", ExitMethod::deebert},
+                                         ExitFamilyCase{"albert-groups", ExitMethod::adaptive}),
                          [](const auto& test) {
                            std::string name = test.param.family;
                            std::replace(name.begin(), name.end(), '-', '_');

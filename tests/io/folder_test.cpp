@@ -86,8 +86,10 @@ TEST_F(ModelFolder, NamesCannotClimb) {
   for (const char* name : {"../x", "/no/such", "a/b/c", "a..b/c", "", "x y", "a/"}) {
     EXPECT_NE(error_of([&] { resolve_model(name); }).find("no folder"), std::string::npos) << name;
   }
-  const std::string file = scratch_.write("weights.bin", "");
+  const std::string file = scratch_.write("weights.txt", "");
   EXPECT_NE(error_of([&] { resolve_model(file); }).find("is a file"), std::string::npos);
+  const std::string weights = scratch_.write("weights.pth", "");
+  EXPECT_EQ(resolve_model(weights), weights);
 }
 
 }  // namespace

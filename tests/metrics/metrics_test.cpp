@@ -119,11 +119,30 @@ TEST(Correlation, IsUndefinedForValuesThatAreNotFinite) {
   EXPECT_TRUE(std::isnan(one.spearman()));
 }
 
+TEST(LogitScorer, TheFiveBestAreToldByTheirOrder) {
+  const float logits[] = {3, 1, 2, 2, 2, 2, 0};
+  // Classes 2 to 5 are equal: the first of equal ones are better, and class 1 is the sixth.
+  const std::pair<int64_t, bool> among[] = {{0, true}, {1, false}, {2, true}, {3, true},
+                                            {4, true}, {5, true},  {6, false}};
+  for (const auto& [label, is] : among) {
+    LogitScorer scorer(ProblemType::single_label, 7, {"accuracy", "top5_accuracy"});
+    scorer.add_class(logits, label);
+    EXPECT_EQ(scorer.results()[1].second, is ? 1 : 0) << label;
+  }
+  LogitScorer few(ProblemType::single_label, 3, {"top5_accuracy"});
+  EXPECT_TRUE(std::isnan(few.results()[0].second));
+  few.add_class(std::span(logits).first(3), 1);
+  EXPECT_EQ(few.results()[0].second, 1);
+}
+
 /// Parts that are merged in order have the bits of the whole, the loss included.
 TEST(LogitScorer, PutsPartsTogetherToTheBit) {
   for (const ProblemType problem :
        {ProblemType::single_label, ProblemType::multi_label, ProblemType::regression}) {
-    const LogitScorer empty(problem, 3, {});
+    const bool classes = problem == ProblemType::single_label;
+    const LogitScorer empty(problem, 3,
+                            classes ? std::vector<std::string>{"accuracy", "top5_accuracy"}
+                                    : std::vector<std::string>());
     std::vector<LogitScorer> ranks(3, empty);
     LogitScorer alone = empty;
     for (int i = 0; i < 100; ++i) {

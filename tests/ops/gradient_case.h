@@ -78,5 +78,6 @@ std::vector<GradientCase> attention_gradient_cases();
 std::vector<GradientCase> dropout_gradient_cases();
 std::vector<GradientCase> loss_gradient_cases();
 std::vector<GradientCase> lstm_gradient_cases();
+std::vector<GradientCase> image_gradient_cases();
 
 }  // namespace hone::ops

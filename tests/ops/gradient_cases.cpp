@@ -146,10 +146,11 @@ std::vector<GradientCase> make_cases() {
     table.add_embedding(s);
   }
   // Statistics are of the rows that there are: these are no fewer than a GPU's bucket has.
-  for (const Shape& s : {Shape{8, 7}, Shape{16, 33}, Shape{32, 16}}) table.add_batch_norm(s);
+  for (const Shape& s : {Shape{8, 7}, Shape{16, 33}, Shape{32, 16}, Shape{2592, 24}})
+    table.add_batch_norm(s);
   table.add_gather();
   for (const auto& more : {attention_gradient_cases(), dropout_gradient_cases(),
-                           loss_gradient_cases(), lstm_gradient_cases()}) {
+                           loss_gradient_cases(), lstm_gradient_cases(), image_gradient_cases()}) {
     table.cases.insert(table.cases.end(), more.begin(), more.end());
   }
   return std::move(table.cases);

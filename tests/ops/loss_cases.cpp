@@ -33,6 +33,15 @@ CheckedInput labels_of(const LossSetting& c) {
   labels.width = c.classes;
   labels.values = draw(c.rows * c.classes, 8);
   if (c.options.kind == LossKind::squared_error) return labels;
+  if (c.options.kind == LossKind::soft_cross_entropy) {
+    // A share for each of two classes, and a row of zeros.
+    for (size_t i = 0; i < labels.values.size(); ++i) {
+      const size_t class_ = i % static_cast<size_t>(c.classes),
+                   row = i / static_cast<size_t>(c.classes);
+      labels.values[i] = row == 2 ? 0 : class_ == 0 ? 0.25 : class_ == 1 ? 0.75 : 0;
+    }
+    return labels;
+  }
   for (double& target : labels.values) target = target > 0.5 ? 1 : target < -0.5 ? 0 : 0.25;
   return labels;
 }
@@ -70,6 +79,9 @@ std::vector<GradientCase> loss_gradient_cases() {
     add("cross_entropy_weighted", 3, {.kind = kind, .class_weights = weights});
     add("cross_entropy_smoothed_and_weighted", 3,
         {.kind = kind, .weight = 0.3, .label_smoothing = 0.2f, .class_weights = weights});
+    add("soft_cross_entropy", 3, {.kind = LossKind::soft_cross_entropy});
+    add("soft_cross_entropy_smoothed", 3,
+        {.kind = LossKind::soft_cross_entropy, .weight = 0.3, .label_smoothing = 0.2f});
     add("squared_error", 1, {.kind = LossKind::squared_error});
     add("squared_error", 3, {.kind = LossKind::squared_error, .weight = 0.3});
     add("binary_cross_entropy", 3, {.kind = LossKind::binary_cross_entropy});

@@ -6,13 +6,17 @@
 
 #include "plan/axes.h"
 
-/// The axes of the ops' tests: a packed batch of sequences.
+/// The axes of the ops' tests: a packed batch of sequences, or of images.
 namespace hone::ops {
 
 inline constexpr Axis kTokens{1};
 inline constexpr Axis kSequences{2};
 inline constexpr Axis kReads{3};
 inline constexpr Axis kLongest{4};
+// A bucket leaves these as they are: images are whole.
+inline constexpr Axis kInPixels{5};
+inline constexpr Axis kOutPixels{6};
+inline constexpr Axis kImageCount{7};
 
 /// Rounds tokens up, so that a GPU runs rows that are no batch's.
 inline std::shared_ptr<const Axes> bucket_axes() {

@@ -24,9 +24,9 @@ inline std::vector<float> normal(int64_t count, unsigned seed) {
 
 /// A matrix, a table, a vector, and a matrix that is frozen.
 struct SmallSet {
-  explicit SmallSet(const Target& target) : parameters(target) {
+  explicit SmallSet(const Target& target, int64_t table_rows = 7) : parameters(target) {
     parameters.matrix({"a.weight"}, 5, 33, DType::f32);
-    parameters.table("words", 7, 9, DType::f32);
+    parameters.table("words", table_rows, 9, DType::f32);
     parameters.vector({"a.bias"}, 33);
     parameters.matrix({"b.weight"}, 4, 16, DType::f32);
     parameters.allocate();
@@ -132,8 +132,9 @@ class TorchReference {
     double& m = m_[slot][i];
     double& v = v_[slot][i];
     if (o_.kind == OptimizerKind::sgd) {
-      m = o_.momentum * m + g + decay * p;
-      p -= rate * m;
+      const double whole = g + decay * p;
+      m = o_.momentum * m + whole;
+      p -= rate * (o_.nesterov ? whole + o_.momentum * m : m);
       return;
     }
     p *= 1 - rate * decay;

@@ -134,9 +134,37 @@ def optimizer_for(case, named):
               {"params": plain, "weight_decay": 0.0}]
     rate = case.number("--learning_rate")
     if case.flags.get("--optim") == "sgd":
-        return torch.optim.SGD(groups, lr=rate, momentum=case.number("--momentum", 0))
+        return torch.optim.SGD(groups, lr=rate, momentum=case.number("--momentum", 0),
+                               nesterov="--nesterov" in case.flags)
     betas = (case.number("--adam_beta1", 0.9), case.number("--adam_beta2", 0.999))
     return torch.optim.AdamW(groups, lr=rate, betas=betas, eps=case.number("--adam_epsilon"))
+
+
+def schedule_for(case, optimizer, warmup):
+    """A step is an epoch here."""
+    name = case.flags.get("--lr_scheduler_type", "linear")
+    if name == "step":
+        return torch.optim.lr_scheduler.StepLR(optimizer, int(case.number("--lr_step_size")),
+                                               case.number("--lr_gamma"))
+    if name == "one_cycle":
+        # The last step() asks for a rate behind the last one.
+        factor = one_cycle_factors(EPOCHS)
+        return torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: factor[min(step, EPOCHS - 1)])
+    return get_scheduler(name, optimizer, warmup, EPOCHS)
+
+
+def one_cycle_factors(steps):
+    """OneCycleLR's rates; as factors, since it sets momentum too unless told otherwise."""
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 1.0, total_steps=steps,
+                                                   cycle_momentum=False)
+    factors = []
+    for step in range(steps):
+        factors.append(optimizer.param_groups[0]["lr"])
+        optimizer.step()
+        if step + 1 < steps:
+            schedule.step()
+    return factors
 
 
 def run(case, tokenizer):
@@ -155,8 +183,7 @@ def run(case, tokenizer):
     optimizer = optimizer_for(case, named)
     warmup = int(case.number("--warmup_steps", 0)) or math.ceil(
         case.number("--warmup_ratio", 0) * EPOCHS)
-    schedule = get_scheduler(case.flags.get("--lr_scheduler_type", "linear"), optimizer, warmup,
-                             EPOCHS)
+    schedule = schedule_for(case, optimizer, warmup)
     clip = case.number("--max_grad_norm", 1.0)
     history = {"loss": [], "grad_norm": [], "learning_rate": []}
     for _ in range(EPOCHS):
@@ -204,7 +231,8 @@ def check_difference(case, history, histories):
 
 def main():
     torch.set_num_threads(1)
-    shutil.rmtree(OUT, ignore_errors=True)
+    for old in OUT.glob("[!l]*"):  # what begins with lstm is lstm_goldens.py's
+        shutil.rmtree(old) if old.is_dir() else old.unlink()
     tokenizer = write_folders()
     histories = {}
     for case in CASES:

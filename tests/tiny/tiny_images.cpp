@@ -1,13 +1,12 @@
 #include "tiny/tiny_images.h"
 
-#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <vector>
 
-#include "base/error.h"
 #include "base/file.h"
-#include "base/thread_pool.h"
+#include "data/image_processor.h"
+#include "image/png_writer.h"
 #include "models/model.h"
 #include "nn/linear.h"
 #include "ops/activation.h"
@@ -65,32 +64,13 @@ struct TinyConfig : models::ModelConfig {
   int64_t max_units() const override { return kPixelsOfImage; }
 };
 
-class TinyProcessor : public data::Processor {
+class TinyProcessor : public data::ImageProcessor {
  public:
-  TinyProcessor() : Processor(tiny_layout()) {}
+  explicit TinyProcessor(const image::DecodeLimits& limits)
+      : ImageProcessor(data::square_image_options(kSide), limits, tiny_layout()) {}
 
-  std::string_view sample_name() const override { return "image"; }
-  std::string_view unit_name() const override { return "pixels"; }
-  int64_t max_units() const override { return kPixelsOfImage; }
-  int64_t unit_bytes() const override { return 3; }
-  data::Hash128 hash() const override { return {7, kSide}; }
   OrderedJson facts() const override { return {{"side", kSide}}; }
   std::vector<data::TextFile> files() const override { return {}; }
-
-  void encode(std::span<const data::RawSample> raw, ThreadPool&,
-              std::vector<data::EncodedSample>& out) const override {
-    out.resize(raw.size());
-    for (size_t i = 0; i < raw.size(); ++i) {
-      const std::string path(raw[i].text);
-      const std::string bytes = read_file(path, 3 * kPixelsOfImage);
-      if (bytes.size() != 3 * kPixelsOfImage) {
-        fail(ErrorKind::bad_file, "{}: expected {} pixels", path, kPixelsOfImage);
-      }
-      out[i].bytes.resize(bytes.size());
-      std::memcpy(out[i].bytes.data(), bytes.data(), bytes.size());
-      out[i].units = out[i].full = kPixelsOfImage;
-    }
-  }
 
   void append(std::span<const std::byte> sample, int64_t, data::Batch& batch) const override {
     const auto first = static_cast<int32_t>(batch.rows(kPixels));
@@ -153,7 +133,9 @@ class TinyModel : public models::Model {
     const Value x = features(tape, step, request.options.dtype);
     step.output = classes_(tape, x, {.out = DType::f32});
     const Value bright = brightness_(tape, x, {.out = DType::f32});
-    step.labels = step.plan->input(DType::i32, kImages, 1, Filler::minus_one);
+    const bool classes = request.loss.kind == ops::LossKind::cross_entropy;
+    step.labels = classes ? step.plan->input(DType::i32, kImages, 1, Filler::minus_one)
+                          : step.plan->input(DType::f32, kImages, step.output.width, Filler::zero);
     step.scale = step.plan->input(DType::f64, Axis::one, 2);
     const size_t forward = step.plan->steps().size();
     step.losses = {
@@ -203,19 +185,22 @@ void register_tiny_images() {
   family.make = [](const models::ModelConfig& config, const models::MakeOptions& options) {
     return std::make_unique<TinyModel>(dynamic_cast<const TinyConfig&>(config), options);
   };
-  family.open_processor = [](const models::ModelConfig&, const models::ProcessorOptions&) {
-    return std::make_unique<TinyProcessor>();
+  family.samples = data::SampleKind::image;
+  family.open_processor = [](const models::ModelConfig&, const models::ProcessorOptions& options) {
+    return std::make_unique<TinyProcessor>(options.image_limits);
   };
   models::register_family(std::move(family));
 }
 
 void write_image(const std::string& path, int red, int green, int blue, unsigned seed) {
-  std::string bytes = {static_cast<char>(red), static_cast<char>(green), static_cast<char>(blue)};
-  while (bytes.size() < 3 * kPixelsOfImage) {
+  image::Image image(kSide, kSide);
+  for (uint8_t& value : image.pixels) {
     seed = seed * 1664525u + 1013904223u;
-    bytes.push_back(static_cast<char>(seed >> 24));
+    value = static_cast<uint8_t>(seed >> 24);
   }
-  write_file(path, bytes);
+  const int first[] = {red, green, blue};
+  for (size_t c = 0; c < 3; ++c) image.pixels[c] = static_cast<uint8_t>(first[c]);
+  write_file(path, image::png_of(image));
 }
 
 void write_tiny_config(const std::string& folder) {

@@ -110,6 +110,35 @@ TEST_F(BesideSteps, ACheckpointHoldsItsOwnStepWhileOthersRun) {
             summary.checkpoint_background_seconds);
 }
 
+/// A file system that has no second names.
+class NoLinks : public FileCallHook {
+ public:
+  NoLinks() { set_file_call_hook(this); }
+  ~NoLinks() override { set_file_call_hook(nullptr); }
+  std::optional<int> before(FileCall call, const std::string&, const std::string&) override {
+    return call == FileCall::link ? std::optional<int>(EPERM) : std::nullopt;
+  }
+};
+
+TEST_F(BesideSteps, TheFinalModelSharesTheFileOfACheckpointOfItsStep) {
+  const auto names = [&](const std::string& run) {
+    return std::filesystem::hard_link_count(folder(run) + "/model.safetensors");
+  };
+  Listener listener;
+  run(saved("linked", 4), listener);
+  EXPECT_EQ(names("linked"), 2u);
+  EXPECT_TRUE(weights(folder("linked")) == weights(checkpoint_path(folder("linked"), 12)));
+  Options unsaved = saved("alone", 4);
+  unsaved.saving.kind = Interval::Kind::never;
+  run(unsaved, listener);
+  EXPECT_EQ(names("alone"), 1u);
+  EXPECT_TRUE(weights(folder("alone")) == weights(folder("linked")));
+  const NoLinks none;
+  run(saved("copied", 4), listener);
+  EXPECT_EQ(names("copied"), 1u);
+  EXPECT_TRUE(weights(folder("copied")) == weights(folder("linked")));
+}
+
 TEST_F(BesideSteps, StepsWaitWhereCheckpointsTakeLongerAndSaySoOnce) {
   SlowDisk slow(-1, 1, 8);
   Options made = saved("slow", 1);

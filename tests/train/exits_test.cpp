@@ -74,6 +74,37 @@ TEST_F(ExitTraining, DeebertTrainsTheModelThenItsExitsAlone) {
   EXPECT_EQ(exit_stages(again).size(), 1u);
 }
 
+TEST_F(ExitTraining, AdaptiveExitsHaveThePriceOfAFile) {
+  Options made = exiting("a", models::ExitMethod::adaptive);
+  made.max_steps = 1;
+  const auto loss = [&](const std::string& name, double weight, const std::string& costs) {
+    made.output = folder(name);
+    made.model.exit_cost_weight = weight;
+    made.model.exit_cost = costs.empty() ? "" : write(name + ".json", costs);
+    Listener listener;
+    run(made, listener);
+    return listener.losses[0];
+  };
+  // Every exit gives log 2 at first, and is right with a probability of about a half.
+  const double plain = loss("free", 0, "");
+  EXPECT_NEAR(plain, 2 * std::log(2.), 0.1);
+  EXPECT_NEAR(loss("alike", 1, "") - plain, 0.75, 0.03);  // of two layers
+  const auto file = [&](const std::string& of, const std::string& device) {
+    return R"({"model":")" + of + R"(","device":")" + device + R"(","layer_ms":[9,1]})";
+  };
+  const auto said = [&](const std::string& name, const std::string& costs) {
+    return complaint([&] { loss(name, 1, costs); });
+  };
+  const std::string other = said("other", file("bert of Rome", "cpu"));
+  EXPECT_NE(other.find("is of another model: 'bert of Rome', this run has '"), std::string::npos);
+  const size_t begin = other.rfind(" has '") + 6;
+  const std::string own = other.substr(begin, other.size() - begin - 1);
+  EXPECT_NE(said("gpu", file(own, "cuda")).find("another device: 'cuda'"), std::string::npos);
+  EXPECT_NEAR(loss("costly", 1, file(own, "cpu")) - plain, 0.95, 0.03);
+  EXPECT_NE(said("bad", R"({"model":"x","device":"cpu","layer_ms":[1,-1]})").find("layer_ms"),
+            std::string::npos);
+}
+
 TEST_F(ExitTraining, IsNotStoppedByAScoreThatCannotChange) {
   Options made = exiting("a", models::ExitMethod::deebert);
   made.evaluation = {Interval::Kind::steps, 1};

@@ -62,7 +62,8 @@ class FaultyDisk : public FileCallHook {
 
  private:
   static const char* kind_name(FileCall call) {
-    constexpr const char* kNames[] = {"create", "make_folder", "write", "sync", "rename", "remove"};
+    constexpr const char* kNames[] = {"create", "make_folder", "write", "sync",
+                                      "rename", "remove",      "link"};
     return kNames[static_cast<size_t>(call)];
   }
   static bool takes_space(FileCall call) {
@@ -112,6 +113,10 @@ class FaultyDisk : public FileCallHook {
         }
         unsynced_files_.erase(path);
         unsynced_folders_.erase(path);
+        break;
+      case FileCall::link:
+        if (unsynced_files_.contains(path)) mistake("linked", path);
+        unsynced_folders_.insert(folder_of(to));
         break;
       default:
         unsynced_folders_.insert(folder_of(path));

@@ -51,28 +51,30 @@ TEST_P(GpuResume, EqualsTheStraightRunBitForBit) {
 
 INSTANTIATE_TEST_SUITE_P(
     Runs, GpuResume,
-    testing::Values(GpuRunCase{"plain", [](Options&) {}},
-                    GpuRunCase{"accumulation",
-                               [](Options& o) {
-                                 o.batch.train = 4;
-                                 o.batch.accumulation = 2;
-                               }},
-                    GpuRunCase{"lengths", [](Options& o) { o.batch.group_by_length = true; }},
-                    GpuRunCase{"sgd",
-                               [](Options& o) {
-                                 o.optimizer.kind = optim::OptimizerKind::sgd;
-                                 o.optimizer.momentum = 0.9;
-                               }},
-                    GpuRunCase{"bf16", [](Options& o) { o.step.dtype = DType::bf16; }},
-                    GpuRunCase{"fp16", [](Options& o) { o.step.dtype = DType::f16; }},
-                    GpuRunCase{"lora",
-                               [](Options& o) {
-                                 o.model.model = HONE_TEST_DIR "/../models/goldens/bert-words";
-                                 o.model.lora = nn::LoraOptions{.rank = 3, .dropout = 0.1};
-                               }},
-                    GpuRunCase{"exits",
-                               [](Options& o) { o.model.exits = models::ExitMethod::pabee; }},
-                    GpuRunCase{"segments", [](Options& o) { o.step.checkpoint_segments = 2; }}),
+    testing::Values(
+        GpuRunCase{"plain", [](Options&) {}},
+        GpuRunCase{"accumulation",
+                   [](Options& o) {
+                     o.batch.train = 4;
+                     o.batch.accumulation = 2;
+                   }},
+        GpuRunCase{"lengths", [](Options& o) { o.batch.group_by_length = true; }},
+        GpuRunCase{"sgd",
+                   [](Options& o) {
+                     o.optimizer.kind = optim::OptimizerKind::sgd;
+                     o.optimizer.momentum = 0.9;
+                   }},
+        GpuRunCase{"adamw_8bit",
+                   [](Options& o) { o.optimizer.kind = optim::OptimizerKind::adamw_8bit; }},
+        GpuRunCase{"bf16", [](Options& o) { o.step.dtype = DType::bf16; }},
+        GpuRunCase{"fp16", [](Options& o) { o.step.dtype = DType::f16; }},
+        GpuRunCase{"lora",
+                   [](Options& o) {
+                     o.model.model = HONE_TEST_DIR "/../models/goldens/bert-words";
+                     o.model.lora = nn::LoraOptions{.rank = 3, .dropout = 0.1};
+                   }},
+        GpuRunCase{"exits", [](Options& o) { o.model.exits = models::ExitMethod::pabee; }},
+        GpuRunCase{"segments", [](Options& o) { o.step.checkpoint_segments = 2; }}),
     [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace

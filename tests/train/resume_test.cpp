@@ -19,6 +19,7 @@ std::string log_without_usage(const std::string& output) {
   std::string log;
   for (std::string line; std::getline(lines, line);) {
     Json entry = parse_json(line, "log.jsonl");
+    entry.erase("seconds");
     for (const profile::UsageNumber& number : profile::usage_numbers()) {
       entry.erase(std::string(number.name));
     }
@@ -67,26 +68,28 @@ TEST_P(Resume, EqualsTheStraightRunBitForBit) {
 
 INSTANTIATE_TEST_SUITE_P(
     Runs, Resume,
-    testing::Values(Case{"plain", [](Options&) {}},
-                    Case{"accumulation", [](Options& o) { o.batch.accumulation = 2; }},
-                    Case{"token_budget", [](Options& o) { o.batch.max_tokens = 100; }},
-                    Case{"lengths", [](Options& o) { o.batch.group_by_length = true; }},
-                    Case{"sgd",
-                         [](Options& o) {
-                           o.optimizer.kind = optim::OptimizerKind::sgd;
-                           o.optimizer.momentum = 0.9;
-                         }},
-                    Case{"bf16", [](Options& o) { o.step.dtype = DType::bf16; }},
-                    Case{"fp16", [](Options& o) { o.step.dtype = DType::f16; }},
-                    Case{"lora",
-                         [](Options& o) {
-                           o.model.model = HONE_TEST_DIR "/../models/goldens/bert-words";
-                           o.model.lora = nn::LoraOptions{.rank = 3, .alpha = 6, .dropout = 0.1};
-                         }},
-                    Case{"segments", [](Options& o) { o.step.checkpoint_segments = 2; }},
-                    Case{"frozen",
-                         [](Options& o) { o.model.freeze = "bert.embeddings.*_embeddings.*"; }},
-                    Case{"no_workers", [](Options& o) { o.batch.workers = 0; }}),
+    testing::Values(
+        Case{"plain", [](Options&) {}},
+        Case{"accumulation", [](Options& o) { o.batch.accumulation = 2; }},
+        Case{"token_budget", [](Options& o) { o.batch.max_tokens = 100; }},
+        Case{"lengths", [](Options& o) { o.batch.group_by_length = true; }},
+        Case{"sgd",
+             [](Options& o) {
+               o.optimizer.kind = optim::OptimizerKind::sgd;
+               o.optimizer.momentum = 0.9;
+             }},
+        Case{"adamw_8bit", [](Options& o) { o.optimizer.kind = optim::OptimizerKind::adamw_8bit; }},
+        Case{"adafactor", [](Options& o) { o.optimizer.kind = optim::OptimizerKind::adafactor; }},
+        Case{"bf16", [](Options& o) { o.step.dtype = DType::bf16; }},
+        Case{"fp16", [](Options& o) { o.step.dtype = DType::f16; }},
+        Case{"lora",
+             [](Options& o) {
+               o.model.model = HONE_TEST_DIR "/../models/goldens/bert-words";
+               o.model.lora = nn::LoraOptions{.rank = 3, .alpha = 6, .dropout = 0.1};
+             }},
+        Case{"segments", [](Options& o) { o.step.checkpoint_segments = 2; }},
+        Case{"frozen", [](Options& o) { o.model.freeze = "bert.embeddings.*_embeddings.*"; }},
+        Case{"no_workers", [](Options& o) { o.batch.workers = 0; }}),
     [](const auto& test) { return std::string(test.param.name); });
 
 class Checkpoint : public RunTest {
@@ -147,6 +150,10 @@ TEST_F(Checkpoint, OfAnotherRunSaysWhatDiffers) {
   EXPECT_NE(said([](Options& o) { o.batch.train = 4; }).find("another batch size"),
             std::string::npos);
   EXPECT_NE(said([](Options& o) { o.data.max_train_samples = 63; }).find("training data"),
+            std::string::npos);
+  EXPECT_NE(said([](Options& o) {
+              o.optimizer.kind = optim::OptimizerKind::adamw_8bit;
+            }).find("another optimiser: 'adamw 0.9 0.999 1e-08 0 1', this run has 'adamw_8bit "),
             std::string::npos);
   EXPECT_EQ(said([](Options&) {}), "");
 }

@@ -13,7 +13,8 @@ struct ParameterRange {
   int64_t end;
   bool decay;  ///< whether the optimiser's weight_decay applies
   float lr_scale = 1.0f;
-  int64_t shift = 0;  ///< parameter i lies at i + shift of its array; all else at i
+  int64_t shift = 0;           ///< parameter i lies at i + shift of its array
+  int64_t gradient_shift = 0;  ///< gradient i lies at i + gradient_shift; all else at i
 };
 
 /// The ranges of a flat array, ascending, without overlap. What lies in none is frozen: not
@@ -52,5 +53,23 @@ struct AdamWArrays {
 /// p -= lr / (1 - beta1^step) m / (sqrt(v) / sqrt(1 - beta2^step) + eps).
 void adamw(const AdamW& options, ParameterRanges ranges, GradientUse use, const AdamWArrays& arrays,
            ThreadPool& pool);
+
+/// Moments of 8 bits: in blocks of DynamicMap::kBlock, of which the last is whole, too, each value
+/// is its code's times the block's scale, which is the largest magnitude in it. All 0 at first.
+struct QuantizedMoments {
+  uint8_t* codes;
+  float* scales;
+};
+struct AdamW8bitArrays {
+  float* parameters;
+  float* gradients;
+  QuantizedMoments m;  ///< by kSignedMap
+  QuantizedMoments v;  ///< by kUnsignedMap
+};
+
+/// Updates as adamw() does, with moments that are quantised behind the update, to the nearest
+/// value of their map. A range begins where a block does.
+void adamw_8bit(const AdamW& options, ParameterRanges ranges, GradientUse use,
+                const AdamW8bitArrays& arrays, ThreadPool& pool);
 
 }  // namespace hone::kernels

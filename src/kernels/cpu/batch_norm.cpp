@@ -77,6 +77,13 @@ template <typename T>
 void batch_norm_train(const BatchNorm<T>& norm, const T* x, int64_t rows, int64_t width, T* y,
                       Wide<T>* mean, Wide<T>* rstd, void* workspace, ThreadPool& pool) {
   if (rows == 0) return;
+  if (norm.frozen) {
+    for (int64_t i = 0; i < width; ++i) {
+      mean[i] = norm.running_mean[i];
+      rstd[i] = static_cast<Wide<T>>(1 / std::sqrt(norm.running_variance[i] + norm.eps));
+    }
+    return normalize(norm, x, rows, width, mean, rstd, y, pool);
+  }
   auto* parts = static_cast<double*>(workspace);
   const auto count = static_cast<double>(rows);
   sum_channels(rows, width, parts, pool, [&](int64_t row, int64_t i, double& sum, double&) {
@@ -101,9 +108,10 @@ void batch_norm_train(const BatchNorm<T>& norm, const T* x, int64_t rows, int64_
 }
 
 template <typename T>
-void batch_norm_backward(const T* dy, const T* x, const Wide<T>* mean, const Wide<T>* rstd,
-                         const Wide<T>* weight, int64_t rows, int64_t width, T* dx,
-                         Wide<T>* dweight, Wide<T>* dbias, void* workspace, ThreadPool& pool) {
+void batch_norm_backward(bool frozen, const T* dy, const T* x, const Wide<T>* mean,
+                         const Wide<T>* rstd, const Wide<T>* weight, int64_t rows, int64_t width,
+                         T* dx, Wide<T>* dweight, Wide<T>* dbias, void* workspace,
+                         ThreadPool& pool) {
   if (rows == 0) return;
   auto* parts = static_cast<double*>(workspace);
   sum_channels(rows, width, parts, pool, [&](int64_t row, int64_t i, double& sum, double& dot) {
@@ -116,6 +124,7 @@ void batch_norm_backward(const T* dy, const T* x, const Wide<T>* mean, const Wid
     if (dbias) dbias[i] += static_cast<Wide<T>>(parts[i]);
     if (dweight) dweight[i] += static_cast<Wide<T>>(parts[width + i]);
   }
+  if (frozen) std::fill(parts, parts + 2 * width, 0.);
   for_row_ranges(rows, width, pool, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       for (int64_t i = 0; i < width; ++i) {
@@ -140,13 +149,13 @@ template void batch_norm_train<double>(const BatchNorm<double>&, const double*, 
                                        double*, double*, double*, void*, ThreadPool&);
 template void batch_norm_train<bf16>(const BatchNorm<bf16>&, const bf16*, int64_t, int64_t, bf16*,
                                      float*, float*, void*, ThreadPool&);
-template void batch_norm_backward<float>(const float*, const float*, const float*, const float*,
-                                         const float*, int64_t, int64_t, float*, float*, float*,
-                                         void*, ThreadPool&);
-template void batch_norm_backward<double>(const double*, const double*, const double*,
+template void batch_norm_backward<float>(bool, const float*, const float*, const float*,
+                                         const float*, const float*, int64_t, int64_t, float*,
+                                         float*, float*, void*, ThreadPool&);
+template void batch_norm_backward<double>(bool, const double*, const double*, const double*,
                                           const double*, const double*, int64_t, int64_t, double*,
                                           double*, double*, void*, ThreadPool&);
-template void batch_norm_backward<bf16>(const bf16*, const bf16*, const float*, const float*,
+template void batch_norm_backward<bf16>(bool, const bf16*, const bf16*, const float*, const float*,
                                         const float*, int64_t, int64_t, bf16*, float*, float*,
                                         void*, ThreadPool&);
 

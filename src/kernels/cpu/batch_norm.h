@@ -18,6 +18,7 @@ struct BatchNorm {
   Wide<T>* running_variance;
   double eps;
   double momentum;
+  bool frozen = false;  ///< training takes the running statistics, and leaves them
 };
 
 /// y [rows, width] = (x - running mean) / sqrt(running variance + eps) * weight + bias. A row's
@@ -36,10 +37,12 @@ template <typename T>
 void batch_norm_train(const BatchNorm<T>& norm, const T* x, int64_t rows, int64_t width, T* y,
                       Wide<T>* mean, Wide<T>* rstd, void* workspace, ThreadPool& pool);
 
-/// Sets (=) dx and adds (+=) to dweight and dbias, which may be null.
+/// Sets (=) dx and adds (+=) to dweight and dbias, which may be null. Frozen statistics do not
+/// depend on x.
 template <typename T>
-void batch_norm_backward(const T* dy, const T* x, const Wide<T>* mean, const Wide<T>* rstd,
-                         const Wide<T>* weight, int64_t rows, int64_t width, T* dx,
-                         Wide<T>* dweight, Wide<T>* dbias, void* workspace, ThreadPool& pool);
+void batch_norm_backward(bool frozen, const T* dy, const T* x, const Wide<T>* mean,
+                         const Wide<T>* rstd, const Wide<T>* weight, int64_t rows, int64_t width,
+                         T* dx, Wide<T>* dweight, Wide<T>* dbias, void* workspace,
+                         ThreadPool& pool);
 
 }  // namespace hone::kernels

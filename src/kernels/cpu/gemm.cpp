@@ -47,6 +47,7 @@ class Task {
  private:
   const std::byte* row_of_a(int64_t row) const;
   void copy_rows(const Cut& rows, std::byte* to) const;
+  void copy_patch(int64_t row, std::byte* to) const;
   const std::byte* weight(int64_t panel, int64_t k) const;
   const std::byte* next_weight(int64_t panel, const Cut& k) const;
   Fetches fetches(int64_t panel, const Cut& k, int64_t tile) const;
@@ -100,8 +101,22 @@ void Task::copy_rows(const Cut& rows, std::byte* to) const {
   const size_t filled = static_cast<size_t>(cut_.depth) * kernel_.a_size;
   for (int64_t row = rows.begin; row < rows.end; ++row, to += stride) {
     std::memset(to + used, 0, filled - used);
-    kernel_.copy_row(row_of_a(row), args_.b->k, to);
+    args_.patches ? copy_patch(row, to) : kernel_.copy_row(row_of_a(row), args_.b->k, to);
   }
+}
+
+/// Copies a row that lies in images.
+void Task::copy_patch(int64_t row, std::byte* to) const {
+  const size_t size = dtype_size(args_.a_dtype);
+  const auto* images = static_cast<const std::byte*>(args_.a);
+  args_.patches->visit(row, [&](int64_t at, int64_t from, int64_t count) {
+    std::byte* part = to + static_cast<size_t>(at) * kernel_.a_size;
+    if (from < 0) {
+      std::memset(part, 0, static_cast<size_t>(count) * kernel_.a_size);
+    } else {
+      kernel_.copy_row(images + static_cast<size_t>(from) * size, count, part);
+    }
+  });
 }
 
 const std::byte* Task::weight(int64_t panel, int64_t k) const {

@@ -6,6 +6,7 @@
 #include "base/thread_pool.h"
 #include "device/cpu_info.h"
 #include "kernels/cpu/activation.h"
+#include "kernels/cpu/patches.h"
 #include "tensor/dtype.h"
 
 namespace hone::kernels {
@@ -61,6 +62,8 @@ struct GemmArgs {
   const void* a = nullptr;
   DType a_dtype = DType::f32;  ///< the weight's dtype; u8 where the weight is i8
   int64_t lda = 0;
+  /// Where set, A is images, of which each row is a patch as wide as the weight; lda is not read.
+  const Patches* patches = nullptr;
   const RowScale* a_scales = nullptr;  ///< [m], `lds` apart; read where the weight is i8
   int64_t lds = 1;
   const PackedMatrix* b = nullptr;
@@ -69,6 +72,7 @@ struct GemmArgs {
   const void* residual = nullptr;  ///< [m, n], or null; added after the activation
   DType residual_dtype = DType::f32;
   int64_t ldr = 0;
+  bool cuts_sum = false;  ///< whether ReLU follows the residual; the activation is none then
   void* c = nullptr;
   DType c_dtype = DType::f32;
   int64_t ldc = 0;

@@ -41,6 +41,8 @@ struct WeightGradientArgs {
   int64_t lddy = 0;
   const void* x = nullptr;
   int64_t ldx = 0;
+  /// Where set, x is images, of which each row is a patch k wide; ldx is not read.
+  const Patches* patches = nullptr;
   void* dw = nullptr;     ///< packed fp32 (with f64: packed f64), aligned to 64 bytes
   void* dbias = nullptr;  ///< [n] in the dtype of dw, or null
 };

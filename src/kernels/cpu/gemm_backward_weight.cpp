@@ -3,10 +3,12 @@
 // to dw where it is.
 
 #include <algorithm>
+#include <cstring>
 
 #include "kernels/cpu/gemm_backward_pack.h"
 #include "kernels/cpu/gemm_blocking.h"
 #include "kernels/cpu/gemm_f64.h"
+#include "kernels/cpu/rows.h"
 
 namespace hone::kernels {
 namespace {
@@ -25,7 +27,7 @@ class WeightGradient {
         most_depth_(packed_depth(args.dtype, std::min(args.m, kMostTokens))),
         stride_(transposed_stride(most_depth_, kernel.a_size)) {}
 
-  size_t workspace() const { return x_bytes() + dy_bytes(); }
+  size_t workspace() const { return x_bytes() + dy_bytes() + row_bytes(); }
   void run(std::byte* workspace, ThreadPool& pool) const;
 
  private:
@@ -50,8 +52,19 @@ class WeightGradient {
   size_t dy_bytes() const {
     return static_cast<size_t>(round_up(args_.n, width_) * most_depth_) * size_;
   }
+  /// Gives the bytes of a block of rows that lie in images, one after the other.
+  size_t row_bytes() const {
+    if (!args_.patches) return 0;
+    return static_cast<size_t>(std::min(args_.m, kMostTokens) * args_.k) * size_;
+  }
   DType x_dtype() const { return kernel_.a_size == sizeof(float) ? DType::f32 : DType::bf16; }
-  void transpose_x(const Cut& tokens, int64_t chunk, std::byte* out) const;
+  /// Holds the rows of x of a block.
+  struct Rows {
+    const std::byte* data;
+    int64_t stride;
+  };
+  Rows rows_of_x(const Cut& tokens, std::byte* copies, ThreadPool& pool) const;
+  void transpose_x(const Rows& rows, const Cut& tokens, int64_t chunk, std::byte* out) const;
   void pack_dy(const Cut& tokens, int64_t chunk, std::byte* out) const;
   void multiply(const Block& block, int64_t task) const;
   void multiply(const Block& block, const Cut& tiles, int64_t panel, const Cut& depth) const;
@@ -71,15 +84,33 @@ const std::byte* element(const void* base, int64_t index, size_t size) {
   return static_cast<const std::byte*>(base) + static_cast<size_t>(index) * size;
 }
 
+/// Gives a block's rows where they are, or copied out of the images that they lie in.
+WeightGradient::Rows WeightGradient::rows_of_x(const Cut& tokens, std::byte* copies,
+                                               ThreadPool& pool) const {
+  if (!args_.patches) return {element(args_.x, tokens.begin * args_.ldx, size_), args_.ldx};
+  for_row_ranges(tokens.size(), args_.k, pool, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      std::byte* out = copies + static_cast<size_t>(row * args_.k) * size_;
+      args_.patches->visit(tokens.begin + row, [&](int64_t at, int64_t from, int64_t count) {
+        std::byte* to = out + static_cast<size_t>(at) * size_;
+        const size_t bytes = static_cast<size_t>(count) * size_;
+        from < 0 ? std::memset(to, 0, bytes)
+                 : std::memcpy(to, element(args_.x, from, size_), bytes);
+      });
+    }
+  });
+  return {copies, args_.k};
+}
+
 /// Rows of x^T are not filled up to whole units: no row's sums see another row.
-void WeightGradient::transpose_x(const Cut& tokens, int64_t chunk, std::byte* out) const {
+void WeightGradient::transpose_x(const Rows& rows, const Cut& tokens, int64_t chunk,
+                                 std::byte* out) const {
   const int64_t first = chunk * kPackColumns;
   const int64_t columns = std::min(kPackColumns, args_.k - first);
-  transpose_tokens(
-      args_.dtype, x_dtype(),
-      {element(args_.x, tokens.begin * args_.ldx + first, size_), args_.ldx, tokens.size(), columns,
-       out + static_cast<size_t>(first * stride_) * kernel_.a_size, stride_,
-       packed_depth(args_.dtype, tokens.size())});
+  transpose_tokens(args_.dtype, x_dtype(),
+                   {element(rows.data, first, size_), rows.stride, tokens.size(), columns,
+                    out + static_cast<size_t>(first * stride_) * kernel_.a_size, stride_,
+                    packed_depth(args_.dtype, tokens.size())});
 }
 
 void WeightGradient::pack_dy(const Cut& tokens, int64_t chunk, std::byte* out) const {
@@ -162,13 +193,16 @@ void WeightGradient::multiply(const Block& block, int64_t task) const {
 void WeightGradient::run(std::byte* workspace, ThreadPool& pool) const {
   std::byte* x = workspace;
   std::byte* dy = workspace + x_bytes();
+  std::byte* copies = dy + dy_bytes();
   const int64_t blocks = ceil_div(args_.m, kMostTokens);
   const int64_t x_chunks = ceil_div(args_.k, kPackColumns);
   const int64_t dy_chunks = ceil_div(args_.n, kPackColumns);
   for (int64_t i = 0; i < blocks; ++i) {
     const Cut tokens = part(args_.m, blocks, i);
+    const Rows rows = rows_of_x(tokens, copies, pool);
     pool.run(x_chunks + dy_chunks, [&](int64_t chunk, int) {
-      chunk < x_chunks ? transpose_x(tokens, chunk, x) : pack_dy(tokens, chunk - x_chunks, dy);
+      chunk < x_chunks ? transpose_x(rows, tokens, chunk, x)
+                       : pack_dy(tokens, chunk - x_chunks, dy);
     });
     const PackedMatrix b = {args_.dtype, args_.isa, args_.n, tokens.size(), dy};
     const GemmArgs product = {.m = args_.k, .a = x, .a_dtype = x_dtype(), .lda = stride_, .b = &b};

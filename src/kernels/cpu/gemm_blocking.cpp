@@ -15,7 +15,7 @@ constexpr int64_t kCopyPadding = 9;  // cache lines; 1 and 3 were measured slowe
 Blocking::Blocking(const GemmKernel& with, const GemmArgs& args, int threads) : kernel(with) {
   const PackedMatrix& b = *args.b;
   const size_t size = dtype_size(args.a_dtype);
-  copy_all = kernel.copies_a || size != kernel.a_size || b.k % kernel.k_unit != 0 ||
+  copy_all = args.patches || kernel.copies_a || size != kernel.a_size || b.k % kernel.k_unit != 0 ||
              static_cast<size_t>(args.lda) * size % kBadStride == 0;
   width = panel_rows(b.isa);
   panels = ceil_div(b.n, width);

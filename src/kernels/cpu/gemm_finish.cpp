@@ -140,6 +140,9 @@ void FinishTile(const GemmArgs& args, const GemmTile& tile) {
       LoadColumns(residual + r * args.ldr, tile.columns, add);
       for (int v = 0; v < 2; ++v) x[v] = hn::Add(x[v], add[v]);
     }
+    if (args.cuts_sum) {
+      for (int v = 0; v < 2; ++v) x[v] = AtLeast(hn::Zero(kF32), x[v]);
+    }
     StoreColumns<native>(x, tile.columns, c);
   }
 }

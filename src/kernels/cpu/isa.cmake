@@ -18,7 +18,7 @@ endfunction()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   hone_leave_out("[a-z0-9_]*_neon[a-z0-9_]*")
   hone_isa_sources("-mavx512f;-mavx512bf16" gemm_bf16.cpp)
-  hone_isa_sources("-mavx512f;-mavx512vnni" gemm_vnni.cpp)
+  hone_isa_sources("-mavx512f;-mavx512vnni" gemm_vnni.cpp inner_products_x86.cpp)
 else()
   hone_leave_out("[a-z0-9_]*_x86|gemm_(amx|bf16|int8|vnni)")
   # GCC's scheduling before it hands out registers brings loads so early that sums are spilt.

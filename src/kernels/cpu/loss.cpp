@@ -81,6 +81,26 @@ void cross_entropy(const T* logits, const int32_t* labels, int64_t n, int64_t cl
 }
 
 template <typename T>
+void soft_cross_entropy(const T* logits, const T* targets, int64_t n, int64_t classes,
+                        T label_smoothing, LossScale scale, const LossOutputs<T>& outputs) {
+  LossSum<T> sum(scale, outputs);
+  const double kept = 1.0 - static_cast<double>(label_smoothing);
+  const double spread = static_cast<double>(label_smoothing) / static_cast<double>(classes);
+  for (int64_t i = 0; i < n; ++i) {
+    const T* row = logits + i * classes;
+    const double log_sum = log_sum_exp(row, classes);
+    double shares = 0, loss = 0;
+    for (int64_t c = 0; c < classes; ++c) shares += targets[i * classes + c];
+    for (int64_t c = 0; c < classes; ++c) {
+      const double target = kept * targets[i * classes + c] + spread * shares;
+      loss += target * (log_sum - row[c]);
+      sum.gradient(i * classes + c, shares * std::exp(row[c] - log_sum) - target);
+    }
+    sum.add(i, loss);
+  }
+}
+
+template <typename T>
 void squared_error(const T* predictions, const T* targets, int64_t n, int64_t width,
                    LossScale scale, const LossOutputs<T>& outputs) {
   LossSum<T> sum(scale, outputs);
@@ -122,6 +142,10 @@ template void cross_entropy(const float*, const int32_t*, int64_t, int64_t,
                             const CrossEntropy<float>&, LossScale, const LossOutputs<float>&);
 template void cross_entropy(const double*, const int32_t*, int64_t, int64_t,
                             const CrossEntropy<double>&, LossScale, const LossOutputs<double>&);
+template void soft_cross_entropy(const float*, const float*, int64_t, int64_t, float, LossScale,
+                                 const LossOutputs<float>&);
+template void soft_cross_entropy(const double*, const double*, int64_t, int64_t, double, LossScale,
+                                 const LossOutputs<double>&);
 template void squared_error(const float*, const float*, int64_t, int64_t, LossScale,
                             const LossOutputs<float>&);
 template void squared_error(const double*, const double*, int64_t, int64_t, LossScale,

@@ -37,6 +37,12 @@ template <typename T>
 void cross_entropy(const T* logits, const int32_t* labels, int64_t n, int64_t classes,
                    const CrossEntropy<T>& options, LossScale scale, const LossOutputs<T>& outputs);
 
+/// Computes CrossEntropyLoss of targets that are the classes' shares, [n, classes] and a row's sum
+/// 1; a row of zeros does not count.
+template <typename T>
+void soft_cross_entropy(const T* logits, const T* targets, int64_t n, int64_t classes,
+                        T label_smoothing, LossScale scale, const LossOutputs<T>& outputs);
+
 /// Computes MSELoss: a sample's loss is the mean over its outputs. Logits and targets are [n,
 /// width].
 template <typename T>

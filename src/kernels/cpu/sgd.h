@@ -8,6 +8,7 @@ struct Sgd {
   double lr;
   double momentum = 0.0;
   double weight_decay = 0.0;
+  bool nesterov = false;  ///< read where there is a momentum
 };
 
 /// Flat fp32 arrays that ranges index.
@@ -17,8 +18,8 @@ struct SgdArrays {
   float* momentum;  ///< zeros before the first step; null where options.momentum is 0
 };
 
-/// Updates in one pass, as PyTorch's SGD (no dampening, no Nesterov): g += wd p; m = momentum m +
-/// g; p -= lr m.
+/// Updates in one pass, as PyTorch's SGD without dampening: g += wd p; m = momentum m + g; p -= lr
+/// m, or p -= lr (g + momentum m) by Nesterov.
 void sgd(const Sgd& options, ParameterRanges ranges, GradientUse use, const SgdArrays& arrays,
          ThreadPool& pool);
 

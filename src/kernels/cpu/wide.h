@@ -2,11 +2,20 @@
 
 #include <type_traits>
 
+#include "tensor/dtype.h"
+
 namespace hone::kernels {
 
 /// The type in which values stored as T are computed, and that of the parameters, statistics and
 /// parameter gradients beside them: fp32, or double for double, which gradient checks use.
 template <typename T>
 using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
+
+inline float load_wide(float x) { return x; }
+inline double load_wide(double x) { return x; }
+inline float load_wide(bf16 x) { return to_float(x); }
+inline void store_wide(float x, float& out) { out = x; }
+inline void store_wide(double x, double& out) { out = x; }
+inline void store_wide(float x, bf16& out) { out = to_bf16(x); }
 
 }  // namespace hone::kernels

@@ -25,12 +25,16 @@ const KernelApi& kernel_api() {
 std::vector<OptimizerPiece> optimizer_pieces(const std::vector<OptimizerRange>& ranges) {
   std::vector<OptimizerPiece> pieces;
   for (const OptimizerRange& range : ranges) {
-    const bool rows = range.touched && marks_rows(range.row_width);
+    const bool rows = range.touched && marks_rows(range.row_width, range.quantized);
     const int64_t width = rows ? range.row_width : 1;
-    const int64_t step = kOptimizerPiece / width * width;
+    const int64_t unit = width * (range.quantized ? rows_of_blocks(width) : 1);
+    const int64_t step = kOptimizerPiece / unit * unit;
     for (int64_t begin = range.begin; begin < range.end; begin += step) {
       OptimizerPiece piece = {};
       piece.begin = begin;
+      piece.shift = range.shift;
+      piece.gradient_shift = range.gradient_shift;
+      piece.quantized = range.quantized ? 1 : 0;
       piece.count = static_cast<int32_t>(std::min(step, range.end - begin));
       piece.decay = range.decay ? 1 : 0;
       piece.lr_scale = range.lr_scale;

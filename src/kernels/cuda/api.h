@@ -4,9 +4,11 @@
 
 #include "kernels/cuda/activation.h"
 #include "kernels/cuda/add.h"
+#include "kernels/cuda/add_relu.h"
 #include "kernels/cuda/attention.h"
 #include "kernels/cuda/batch_norm.h"
 #include "kernels/cuda/convert.h"
+#include "kernels/cuda/convolution.h"
 #include "kernels/cuda/dropout.h"
 #include "kernels/cuda/embedding.h"
 #include "kernels/cuda/fp8.h"
@@ -19,14 +21,18 @@
 #include "kernels/cuda/loss.h"
 #include "kernels/cuda/lstm.h"
 #include "kernels/cuda/optimizer.h"
+#include "kernels/cuda/padded_shortcut.h"
+#include "kernels/cuda/patches.h"
+#include "kernels/cuda/pixels.h"
 #include "kernels/cuda/pooling.h"
+#include "kernels/cuda/pooling2d.h"
 #include "kernels/cuda/product.h"
 #include "kernels/cuda/row_sums.h"
 #include "kernels/cuda/scale.h"
 
 namespace hone::kernels::cuda {
 
-constexpr uint32_t kKernelApiVersion = 9;
+constexpr uint32_t kKernelApiVersion = 12;
 
 /// The table of the plugin's kernels is all that the rest of hone sees of them. A change raises the
 /// version.
@@ -68,12 +74,34 @@ struct KernelApi {
   decltype(&cuda::loss) loss;
   decltype(&cuda::optimizer_workspace) optimizer_workspace;
   decltype(&cuda::adamw) adamw;
+  decltype(&cuda::adamw_8bit) adamw_8bit;
   decltype(&cuda::sgd) sgd;
 
   decltype(&cuda::add) add;
   decltype(&cuda::scale) scale;
   decltype(&cuda::batch_norm) batch_norm;
   decltype(&cuda::batch_norm_backward) batch_norm_backward;
+  decltype(&cuda::batch_norm_workspace) batch_norm_workspace;
+  decltype(&cuda::add_relu) add_relu;
+  decltype(&cuda::relu_backward) relu_backward;
+  decltype(&cuda::convolution_fits) convolution_fits;
+  decltype(&cuda::convolution) convolution;
+  decltype(&cuda::convolution_gradient_fits) convolution_gradient_fits;
+  decltype(&cuda::convolution_gradient) convolution_gradient;
+  decltype(&cuda::convolution_weight_gradient_fits) convolution_weight_gradient_fits;
+  decltype(&cuda::convolution_weight_gradient_workspace) convolution_weight_gradient_workspace;
+  decltype(&cuda::convolution_weight_gradient) convolution_weight_gradient;
+  decltype(&cuda::patches) patches;
+  decltype(&cuda::sum_patches) sum_patches;
+  decltype(&cuda::max_pool) max_pool;
+  decltype(&cuda::max_pool_backward) max_pool_backward;
+  decltype(&cuda::average_pool) average_pool;
+  decltype(&cuda::average_pool_backward) average_pool_backward;
+  decltype(&cuda::global_average) global_average;
+  decltype(&cuda::global_average_backward) global_average_backward;
+  decltype(&cuda::padded_shortcut) padded_shortcut;
+  decltype(&cuda::padded_shortcut_backward) padded_shortcut_backward;
+  decltype(&cuda::pixels) pixels;
   decltype(&cuda::lstm) lstm;
   decltype(&cuda::lstm_backward) lstm_backward;
   decltype(&cuda::pool_sequences) pool_sequences;
@@ -103,6 +131,9 @@ struct OptimizerRange {
   bool zero = true;
   int64_t row_width = 0;       ///< a multiple of 4; read where `touched` is given
   uint8_t* touched = nullptr;  ///< in device memory, a byte a row of the range; see OptimizerPiece
+  int64_t shift = 0;           ///< the rest is OptimizerPiece's
+  int64_t gradient_shift = 0;
+  bool quantized = false;
 };
 /// Cuts ranges into the pieces that adamw() and sgd() take.
 std::vector<OptimizerPiece> optimizer_pieces(const std::vector<OptimizerRange>& ranges);

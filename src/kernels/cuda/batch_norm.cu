@@ -1,126 +1,127 @@
-#include "kernels/cuda/batch_norm.h"
-
-#include "kernels/cuda/common.cuh"
+#include "kernels/cuda/batch_norm.cuh"
 
 namespace hone::kernels::cuda {
 namespace {
 
-constexpr int kChannels = 32;  // channels of a block, next to each other in a row
-constexpr int kLanes = 16;     // rows that a block reads at one time
-
-/// Adds `value` up over the block's lanes of one channel, in one order; all lanes get the sum.
-__device__ float sum_over_lanes(float value) {
-  __shared__ float parts[kLanes][kChannels];
-  parts[threadIdx.y][threadIdx.x] = value;
-  __syncthreads();
-  float sum = 0;
-  for (int lane = 0; lane < kLanes; ++lane) sum += parts[lane][threadIdx.x];
-  __syncthreads();
-  return sum;
+/// Sums are those of what x differs from its first row by, so that a mean far from 0 costs no
+/// digits of the variance.
+template <bool kAligned, typename T>
+__global__ void __launch_bounds__(kNormThreads)
+    statistics_kernel(const T* x, int64_t rows, int width, int lanes, int64_t run_rows,
+                      float* partials) {
+  let_next_kernel_start();
+  wait_for_kernel_before();
+  const NormPlace place(lanes, rows, run_rows);
+  Chunk sums = {}, squares = {};
+  if (place.at < width) {
+    const Chunk first = load_columns<kAligned>(x, place.at, width);
+#pragma unroll 4
+    for (int64_t row = place.row; row < place.end; row += place.step) {
+      const Chunk own = load_columns<kAligned>(x + row * width, place.at, width);
+#pragma unroll
+      for (int i = 0; i < kChunk; ++i) {
+        const float off = own.value[i] - first.value[i];
+        sums.value[i] += off;
+        squares.value[i] = fmaf(off, off, squares.value[i]);
+      }
+    }
+  }
+  write_sums(sums, squares, lanes, width, partials);
 }
 
 template <typename T>
-__global__ void statistics_kernel(BatchNorm args) {
-  const int64_t channel = int64_t{blockIdx.x} * kChannels + threadIdx.x;
-  const bool inside = channel < args.width;
-  const T* x = static_cast<const T*>(args.x);
+__global__ void __launch_bounds__(32 * kTotalLanes)
+    finish_statistics_kernel(BatchNorm args, const float* partials, int64_t runs) {
+  let_next_kernel_start();
+  wait_for_kernel_before();
+  const float2 sums = total_sums(partials, runs, static_cast<int>(args.width));
+  const int64_t channel = int64_t{blockIdx.x} * 32 + threadIdx.x;
+  if (threadIdx.x >= 32 || channel >= args.width) return;
   const auto count = static_cast<float>(args.rows);
-  float sum = 0;
-  for (int64_t row = threadIdx.y; inside && row < args.rows; row += kLanes) {
-    sum += to_float(x[row * args.width + channel]);
-  }
-  const float mean = sum_over_lanes(sum) / count;
-  float squares = 0;
-  for (int64_t row = threadIdx.y; inside && row < args.rows; row += kLanes) {
-    const float centred = to_float(x[row * args.width + channel]) - mean;
-    squares += centred * centred;
-  }
-  const float all = sum_over_lanes(squares);
-  if (!inside || threadIdx.y != 0) return;
+  const float off = sums.x / count;
+  const float squares = fmaxf(sums.y - sums.x * off, 0.0f);
+  const float mean = to_float(static_cast<const T*>(args.x)[channel]) + off;
   args.mean[channel] = mean;
-  args.rstd[channel] = rsqrtf(all / count + args.eps);
-  const float unbiased = args.rows > 1 ? all / (count - 1) : all / count;
+  args.rstd[channel] = rsqrtf(squares / count + args.eps);
+  const float unbiased = args.rows > 1 ? squares / (count - 1) : squares;
   const float keep = 1 - args.momentum;
   args.running_mean[channel] = keep * args.running_mean[channel] + args.momentum * mean;
   args.running_variance[channel] = keep * args.running_variance[channel] + args.momentum * unbiased;
 }
 
-template <typename T>
-__global__ void normalize_kernel(BatchNorm args) {
-  const int64_t at = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (at >= args.rows * args.width) return;
-  const int64_t channel = at % args.width;
-  const float mean = args.mean ? args.mean[channel] : args.running_mean[channel];
-  const float rstd =
-      args.mean ? args.rstd[channel] : rsqrtf(args.running_variance[channel] + args.eps);
-  const float xhat = (to_float(static_cast<const T*>(args.x)[at]) - mean) * rstd;
-  static_cast<T*>(args.y)[at] = static_cast<T>(xhat * args.weight[channel] + args.bias[channel]);
-}
-
-template <typename T>
-__global__ void sums_kernel(BatchNormBackward args) {
-  const int64_t channel = int64_t{blockIdx.x} * kChannels + threadIdx.x;
-  const bool inside = channel < args.width;
-  const float mean = inside ? args.mean[channel] : 0;
-  const float rstd = inside ? args.rstd[channel] : 0;
-  float sum = 0, dot = 0;
-  for (int64_t row = threadIdx.y; inside && row < args.rows; row += kLanes) {
-    const int64_t at = row * args.width + channel;
-    const float g = to_float(static_cast<const T*>(args.dy)[at]);
-    sum += g;
-    dot += g * (to_float(static_cast<const T*>(args.x)[at]) - mean) * rstd;
+template <bool kAligned, typename T>
+__global__ void __launch_bounds__(kNormThreads)
+    normalize_kernel(BatchNorm args, int lanes, int64_t run_rows) {
+  let_next_kernel_start();
+  wait_for_kernel_before();
+  const int width = static_cast<int>(args.width);
+  const NormPlace place(lanes, args.rows, run_rows);
+  if (place.at >= width) return;
+  const bool batch = args.statistics == NormStatistics::batch;
+  NormAffine affine;
+  affine.mean = load_parameters(batch ? args.mean : args.running_mean, place.at, width);
+  affine.bias = load_parameters(args.bias, place.at, width);
+  Chunk rstd = load_parameters(batch ? args.rstd : args.running_variance, place.at, width);
+  const Chunk weight = load_parameters(args.weight, place.at, width);
+#pragma unroll
+  for (int i = 0; i < kChunk; ++i) {
+    if (!batch) rstd.value[i] = rsqrtf(rstd.value[i] + args.eps);
+    affine.factor.value[i] = weight.value[i] * rstd.value[i];
   }
-  sum = sum_over_lanes(sum);
-  dot = sum_over_lanes(dot);
-  if (!inside || threadIdx.y != 0) return;
-  args.sums[channel] = sum;
-  args.sums[args.width + channel] = dot;
-  if (args.dbias) args.dbias[channel] += sum;
-  if (args.dweight) args.dweight[channel] += dot;
+  if (args.statistics == NormStatistics::frozen && blockIdx.y == 0 && threadIdx.x < lanes) {
+    store_columns<false>(args.mean, place.at, width, affine.mean);
+    store_columns<false>(args.rstd, place.at, width, rstd);
+  }
+  const T* x = static_cast<const T*>(args.x);
+  const T* residual = static_cast<const T*>(args.residual);
+  T* y = static_cast<T*>(args.y);
+#pragma unroll 2
+  for (int64_t row = place.row; row < place.end; row += place.step) {
+    Chunk own = load_columns<kAligned>(x + row * width, place.at, width);
+    Chunk more = {};
+    if (residual) more = load_columns<kAligned>(residual + row * width, place.at, width);
+#pragma unroll
+    for (int i = 0; i < kChunk; ++i) {
+      const float value = affine(own.value[i], i) + more.value[i];
+      own.value[i] = args.relu && value < 0.0f ? 0.0f : value;
+    }
+    store_columns<kAligned>(y + row * width, place.at, width, own);
+  }
 }
 
-template <typename T>
-__global__ void input_gradient_kernel(BatchNormBackward args) {
-  const int64_t at = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (at >= args.rows * args.width) return;
-  const int64_t channel = at % args.width;
-  const auto count = static_cast<float>(args.rows);
-  const float rstd = args.rstd[channel];
-  const float xhat = (to_float(static_cast<const T*>(args.x)[at]) - args.mean[channel]) * rstd;
-  const float g = to_float(static_cast<const T*>(args.dy)[at]) - args.sums[channel] / count -
-                  xhat * args.sums[args.width + channel] / count;
-  static_cast<T*>(args.dx)[at] = static_cast<T>(g * rstd * args.weight[channel]);
+template <bool kAligned, typename T>
+Status run(const BatchNorm& args, float* partials, Stream stream) {
+  const NormCut cut(args.rows, args.width);
+  if (args.statistics == NormStatistics::batch) {
+    Status status = launch_early(statistics_kernel<kAligned, T>, cut.shape(), stream,
+                                 static_cast<const T*>(args.x), args.rows,
+                                 static_cast<int>(args.width), cut.lanes, cut.run_rows, partials);
+    if (!status) {
+      status = launch_early(finish_statistics_kernel<T>, total_shape(args.width), stream, args,
+                            partials, cut.runs);
+    }
+    if (status) return status;
+  }
+  return launch_early(normalize_kernel<kAligned, T>, cut.shape(), stream, args, cut.lanes,
+                      cut.run_rows);
 }
-
-constexpr int kThreads = 256;
 
 }  // namespace
 
-Status batch_norm(const BatchNorm& args, Stream stream) {
-  if (args.rows == 0) return nullptr;
-  return by_dtype(args.dtype, [&](auto* type) {
-    using T = std::remove_pointer_t<decltype(type)>;
-    if (args.mean) {
-      const auto blocks = static_cast<unsigned>(ceil_div(args.width, kChannels));
-      statistics_kernel<T><<<blocks, dim3(kChannels, kLanes), 0, stream_of(stream)>>>(args);
-      if (const Status status = launched()) return status;
-    }
-    const auto blocks = static_cast<unsigned>(ceil_div(args.rows * args.width, kThreads));
-    normalize_kernel<T><<<blocks, kThreads, 0, stream_of(stream)>>>(args);
-    return launched();
-  });
+size_t batch_norm_workspace(int64_t rows, int64_t width) {
+  if (rows == 0 || width == 0) return 0;
+  // Two sums a run, and their means.
+  return static_cast<size_t>(2 * (NormCut(rows, width).runs + 1) * width) * sizeof(float);
 }
 
-Status batch_norm_backward(const BatchNormBackward& args, Stream stream) {
-  if (args.rows == 0) return nullptr;
+Status batch_norm(const BatchNorm& args, void* workspace, Stream stream) {
+  if (args.rows == 0 || args.width == 0) return nullptr;
   return by_dtype(args.dtype, [&](auto* type) {
     using T = std::remove_pointer_t<decltype(type)>;
-    const auto blocks = static_cast<unsigned>(ceil_div(args.width, kChannels));
-    sums_kernel<T><<<blocks, dim3(kChannels, kLanes), 0, stream_of(stream)>>>(args);
-    if (const Status status = launched()) return status;
-    const auto elements = static_cast<unsigned>(ceil_div(args.rows * args.width, kThreads));
-    input_gradient_kernel<T><<<elements, kThreads, 0, stream_of(stream)>>>(args);
-    return launched();
+    const bool aligned = args.width % kChunk == 0 && aligned16(args.x) &&
+                         aligned16(args.residual) && aligned16(args.y);
+    auto* partials = static_cast<float*>(workspace);
+    return aligned ? run<true, T>(args, partials, stream) : run<false, T>(args, partials, stream);
   });
 }
 

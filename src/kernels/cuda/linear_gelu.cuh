@@ -102,11 +102,13 @@ __device__ __forceinline__ void copy_tiles(const GeluMaps& maps, const GeluSizes
 using TileSums = float[2][kTileColumns / 2];
 
 /// Computes sums += a tile of a * a tile of b over the whole depth, from the count-th stage of the
-/// ring on. issued() is called when all products are on their way.
-template <typename T, bool kBackward, typename Issued>
+/// ring on; kBackward: rows of b lie along the depth, kFirstToo: those of a as well. issued() is
+/// called when all products are on their way.
+template <typename T, bool kBackward, bool kFirstToo = false, typename Issued>
 __device__ __forceinline__ void multiply_tile(TileSums& sums, int depth, uint32_t memory, int count,
                                               const Issued& issued) {
   using Memory = GeluMemory;
+  constexpr uint64_t kAStep = kFirstToo ? kTransposedDepthStep : kDepthStep;
   constexpr uint64_t kBStep = kBackward ? kTransposedDepthStep : kDepthStep;
   const int lane = static_cast<int>(threadIdx.x % 32);
   const auto release = [&](int stage) {
@@ -116,7 +118,7 @@ __device__ __forceinline__ void multiply_tile(TileSums& sums, int depth, uint32_
   int previous = -1;
   for (int at = 0; at < depth; at += kTileDepth, place.next()) {
     const uint32_t stage = memory + place.stage * Memory::kStage;
-    const uint64_t a = row_tile(stage);
+    const uint64_t a = kFirstToo ? column_tile(stage) : row_tile(stage);
     const uint64_t b = kBackward ? column_tile(stage + Memory::kA) : row_tile(stage + Memory::kA);
     barrier_wait(memory + Memory::kFull + place.stage * 8, place.parity);
     wgmma_fence();
@@ -124,8 +126,8 @@ __device__ __forceinline__ void multiply_tile(TileSums& sums, int depth, uint32_
     for (int k = 0; k < kTileDepth / 16; ++k) {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        wgmma<T, kBackward>(sums[half], a + half * (64 * 128 >> 4) + k * kDepthStep,
-                            b + k * kBStep);
+        wgmma<T, kBackward, kFirstToo>(sums[half], a + half * (64 * 128 >> 4) + k * kAStep,
+                                       b + k * kBStep);
       }
     }
     wgmma_commit();

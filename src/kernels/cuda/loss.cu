@@ -39,6 +39,28 @@ __device__ double cross_entropy_row(const Loss& a, int64_t row, double factor) {
   return loss;
 }
 
+__device__ double soft_cross_entropy_row(const Loss& a, int64_t row, double factor) {
+  const float* x = a.logits + row * a.classes;
+  const float* t = a.targets + row * a.classes;
+  double largest = x[0], sum = 0, shares = 0;
+  for (int64_t c = 1; c < a.classes; ++c) largest = fmax(largest, double{x[c]});
+  for (int64_t c = 0; c < a.classes; ++c) {
+    sum += exp(x[c] - largest);
+    shares += double{t[c]};
+  }
+  const double log_sum = largest + log(sum);
+  const double spread = double{a.label_smoothing} / static_cast<double>(a.classes);
+  double loss = 0;
+  for (int64_t c = 0; c < a.classes; ++c) {
+    const double target = (1.0 - double{a.label_smoothing}) * double{t[c]} + spread * shares;
+    loss += target * (log_sum - x[c]);
+    if (!a.dlogits) continue;
+    const double slope = shares * exp(x[c] - log_sum) - target;
+    a.dlogits[row * a.classes + c] = static_cast<float>(slope * factor);
+  }
+  return loss;
+}
+
 __device__ double squared_error_row(const Loss& a, int64_t row, double factor) {
   double loss = 0;
   const auto width = static_cast<double>(a.classes);
@@ -68,21 +90,68 @@ __device__ double binary_cross_entropy_row(const Loss& a, int64_t row, double fa
   return loss / width;
 }
 
+__device__ double log_sum_exp(const float* x, int64_t count, double temperature) {
+  double largest = x[0], sum = 0;
+  for (int64_t c = 1; c < count; ++c) largest = fmax(largest, double{x[c]});
+  for (int64_t c = 0; c < count; ++c) sum += exp((x[c] - largest) / temperature);
+  return largest / temperature + log(sum);
+}
+
+__device__ double log_sigmoid(double x) { return fmin(x, 0.0) - log1p(exp(-fabs(x))); }
+
+/// Computes the formulas of kernels/cpu/distill.cpp for one row, and adds to its gradient.
+__device__ double teacher_row(const Loss& a, int64_t row, double factor) {
+  const float* x = a.logits + row * a.classes;
+  const float* y = a.teacher + row * a.classes;
+  const double t = a.temperature;
+  const auto width = static_cast<double>(a.classes);
+  const bool classes = a.kind == LossKind::cross_entropy;
+  const double x_sum = classes ? log_sum_exp(x, a.classes, t) : 0.0;
+  const double y_sum = classes ? log_sum_exp(y, a.classes, t) : 0.0;
+  double loss = 0;
+  for (int64_t c = 0; c < a.classes; ++c) {
+    double slope = 0;
+    if (classes) {
+      const double own = x[c] / t - x_sum, taught = y[c] / t - y_sum;
+      loss += t * t * exp(taught) * (taught - own);
+      slope = t * (exp(own) - exp(taught));
+    } else if (a.kind == LossKind::squared_error) {
+      const double error = double{x[c]} - double{y[c]};
+      loss += error * error / width;
+      slope = 2.0 * error / width;
+    } else {
+      const double own = x[c] / t, taught = y[c] / t, p = exp(log_sigmoid(taught));
+      loss += t * t / width *
+              (p * (log_sigmoid(taught) - log_sigmoid(own)) +
+               (1.0 - p) * (log_sigmoid(-taught) - log_sigmoid(-own)));
+      slope = t * (exp(log_sigmoid(own)) - p) / width;
+    }
+    if (a.dlogits) a.dlogits[row * a.classes + c] += static_cast<float>(slope * factor);
+  }
+  return loss;
+}
+
 /// Runs in one block: a batch has few rows. A thread's rows are added in order, then the threads'
 /// sums.
 __global__ void __launch_bounds__(kThreads) loss_kernel(Loss a) {
   __shared__ double sums[kThreads];
   const double count = a.scale->count / a.weight;
   const double factor = a.scale->scale / count;
+  const double share = a.teacher ? 1.0 - a.teacher_weight : 1.0;
   double sum = 0;
   for (int64_t row = threadIdx.x; row < a.rows; row += kThreads) {
     double loss = 0;
     if (a.kind == LossKind::cross_entropy) {
-      loss = cross_entropy_row(a, row, factor);
+      loss = share * cross_entropy_row(a, row, factor * share);
+    } else if (a.kind == LossKind::soft_cross_entropy) {
+      loss = share * soft_cross_entropy_row(a, row, factor * share);
     } else if (a.kind == LossKind::squared_error) {
-      loss = squared_error_row(a, row, factor);
+      loss = share * squared_error_row(a, row, factor * share);
     } else {
-      loss = binary_cross_entropy_row(a, row, factor);
+      loss = share * binary_cross_entropy_row(a, row, factor * share);
+    }
+    if (a.teacher) {
+      loss += a.teacher_weight * teacher_row(a, row, factor * a.teacher_weight);
     }
     if (a.losses) a.losses[row] = static_cast<float>(loss);
     sum += loss;

@@ -11,7 +11,12 @@ struct LossScale {
   double scale;
 };
 
-enum class LossKind : uint8_t { cross_entropy, squared_error, binary_cross_entropy };
+enum class LossKind : uint8_t {
+  cross_entropy,
+  squared_error,
+  binary_cross_entropy,
+  soft_cross_entropy
+};
 
 /// The loss of each row, their sum divided by the count, and the gradient of the logits.
 struct Loss {
@@ -19,14 +24,18 @@ struct Loss {
   int64_t rows = 0, classes = 0;
   const float* logits = nullptr;    ///< [rows, classes]
   const int32_t* labels = nullptr;  ///< [rows] for cross-entropy; below 0: the row does not count
-  const float* targets = nullptr;   ///< [rows, classes] for the others
-  const float* weights = nullptr;   ///< [classes], of classes or of positives; null: all 1
+  const float* targets =
+      nullptr;  ///< [rows, classes] for the others; soft: a row of zeros does not count
+  const float* weights = nullptr;  ///< [classes], of classes or of positives; null: all 1
   float label_smoothing = 0.0f;
   const LossScale* scale = nullptr;  ///< in device memory
   double weight = 1;                 ///< the weight of this loss among several
-  float* losses = nullptr;           ///< = [rows]; null: not wanted
-  double* loss = nullptr;            ///< = their sum / count; null: not wanted
-  float* dlogits = nullptr;          ///< =; null: not wanted
+  const float* teacher = nullptr;    ///< [rows, classes]; null: there is none
+  double teacher_weight = 0;         ///< weighs kernels/cpu/distill.h; the labels have the rest
+  double temperature = 1;
+  float* losses = nullptr;   ///< = [rows]; null: not wanted
+  double* loss = nullptr;    ///< = their sum / count; null: not wanted
+  float* dlogits = nullptr;  ///< =; null: not wanted
 };
 Status loss(const Loss& args, Stream stream);
 

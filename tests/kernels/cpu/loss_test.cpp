@@ -39,6 +39,17 @@ TEST(Loss, AgreesWithTorch) {
   EXPECT_NEAR(cross(plain), 2.405580522450911, 1e-12);
   EXPECT_NEAR(cross(weighted), 2.2395352634175416, 1e-12);
   EXPECT_NEAR(cross(both), 2.2200286782097676, 1e-12);
+  const std::vector<double> shares = {0.25, 0, 0.75, 0, 1, 0, 0.5, 0.125, 0.375};
+  const auto soft = [&](double smoothing) {
+    return losses<double>(3, 3,
+                          [&](const LossOutputs<double>& out) {
+                            soft_cross_entropy(kLogits.data(), shares.data(), 3, 3, smoothing, {3},
+                                               out);
+                          })
+        .loss;
+  };
+  EXPECT_NEAR(soft(0), 2.0409971891175775, 1e-12);
+  EXPECT_NEAR(soft(0.1), 2.033011078006467, 1e-12);
   const auto mse = losses<double>(3, 3, [&](const LossOutputs<double>& out) {
     squared_error(kLogits.data(), kTargets.data(), 3, 3, {3}, out);
   });
@@ -69,6 +80,10 @@ void compute(int kind, const std::vector<T>& logits, int64_t n, int64_t classes,
   if (kind == 1) {
     cross_entropy(logits.data(), labels.data(), n, classes, {weights.data(), T(0.125)}, scale, out);
   }
+  if (kind == 4) {
+    for (T& share : targets) share /= static_cast<T>(classes);
+    soft_cross_entropy(logits.data(), targets.data(), n, classes, T(0.125), scale, out);
+  }
   if (kind == 2) squared_error(logits.data(), targets.data(), n, classes, scale, out);
   if (kind == 3) {
     binary_cross_entropy(logits.data(), targets.data(), n, classes, weights.data(), scale, out);
@@ -76,7 +91,7 @@ void compute(int kind, const std::vector<T>& logits, int64_t n, int64_t classes,
 }
 
 TEST(Loss, GradientsAreThoseOfFiniteDifferencesAndF32IsClose) {
-  for (int kind = 0; kind < 4; ++kind) {
+  for (int kind = 0; kind < 5; ++kind) {
     for (const auto& size :
          std::vector<std::pair<int64_t, int64_t>>{{1, 1}, {1, 2}, {5, 3}, {3, 31}, {32, 2}}) {
       const int64_t n = size.first, classes = size.second;

@@ -48,7 +48,8 @@ void reference(const Sgd& o, ParameterRanges ranges, GradientUse use, State<doub
       double g = s.gradients[i] * double{use.scale};
       if (range.decay) g += o.weight_decay * s.parameters[i];
       s.m[i] = o.momentum * s.m[i] + g;
-      s.parameters[i] -= o.lr * double{range.lr_scale} * s.m[i];
+      const double by = o.nesterov ? g + o.momentum * s.m[i] : s.m[i];
+      s.parameters[i] -= o.lr * double{range.lr_scale} * by;
     }
   }
 }
@@ -110,6 +111,9 @@ void check_steps(const Options& options) {
 }
 TEST(AdamWOf, ThreeStepsOverRanges) { check_steps(kAdamW); }
 TEST(SgdOf, ThreeStepsOverRanges) { check_steps(kSgd); }
+TEST(SgdOf, ThreeStepsByNesterov) {
+  check_steps(Sgd{.lr = 0.01, .momentum = 0.9, .weight_decay = 0.1, .nesterov = true});
+}
 
 /// The state of trainable parameters alone, beside parameters of which some are frozen.
 template <typename Options>

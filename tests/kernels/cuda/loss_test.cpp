@@ -22,7 +22,7 @@ TEST_F(CudaLoss, LossesOfTheCpu) {
         const auto wide = widened(logits), wide_targets = widened(targets),
                    wide_weights = widened(weights);
         const kernels::LossScale scale{double(rows) + 3, 128.0};
-        for (int kind = 0; kind < 3; ++kind) {
+        for (int kind = 0; kind < 4; ++kind) {
           SCOPED_TRACE(std::to_string(kind) + " " + std::to_string(rows));
           std::vector<double> losses(size_t(rows), 0.0), dlogits(wide.size());
           double loss = 0;
@@ -33,6 +33,9 @@ TEST_F(CudaLoss, LossesOfTheCpu) {
                                    {w, weighted ? double{0.1f} : 0.0}, scale, out);
           } else if (kind == 1) {
             kernels::squared_error(wide.data(), wide_targets.data(), rows, classes, scale, out);
+          } else if (kind == 3) {
+            kernels::soft_cross_entropy(wide.data(), wide_targets.data(), rows, classes,
+                                        weighted ? double{0.1f} : 0.0, scale, out);
           } else {
             kernels::binary_cross_entropy(wide.data(), wide_targets.data(), rows, classes, w, scale,
                                           out);

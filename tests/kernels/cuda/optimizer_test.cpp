@@ -20,7 +20,7 @@ enum class Rule { adamw, sgd, sgd_without_momentum };
 
 OptimizerState settings(Rule rule, double max_grad_norm, double loss_scale) {
   const double momentum = rule == Rule::sgd ? 0.9 : 0.0;
-  return {0.01, 0.9, 0.98, 1e-6, 0.1, max_grad_norm, loss_scale, momentum, 0, -1.0, -1};
+  return {0.01, 0.9, 0.98, 1e-6, 0.1, max_grad_norm, loss_scale, momentum, 0, 0, -1.0, -1};
 }
 
 /// Runs the rule's kernel; what it does not keep is not handed to it.

@@ -1,0 +1,2 @@
+add_executable(concepts_bench concepts_bench.cpp)
+target_link_libraries(concepts_bench PRIVATE hone_explain)

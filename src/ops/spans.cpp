@@ -1,0 +1,136 @@
+#include "ops/spans.h"
+
+#include "base/error.h"
+#include "kernels/cpu/chart.h"
+#include "kernels/cpu/span_rows.h"
+#include "ops/accumulate.h"
+#include "plan/frame.h"
+
+namespace hone::ops {
+namespace {
+
+/// Calls body with a value of the type that `dtype` is held in.
+template <typename Body>
+void by_wide(DType dtype, const Body& body) {
+  if (dtype == DType::f64) return body(double{});
+  if (dtype != DType::f32) fail(ErrorKind::internal, "spans in {}", dtype_name(dtype));
+  body(float{});
+}
+
+void refuse_gpu(const Tape& tape) {
+  if (tape.gpu()) fail(ErrorKind::unsupported, "device: a parser runs on the CPU alone");
+}
+
+kernels::SpanPlaces places_of(const Frame& frame, const SpanInputs& spans) {
+  return {frame.rows(spans.offsets),
+          frame.data<const int32_t>(spans.offsets),
+          frame.data<const int32_t>(spans.bounds),
+          frame.data<const int32_t>(spans.cells),
+          frame.data<const int32_t>(spans.before),
+          frame.data<const int32_t>(spans.behind)};
+}
+
+Value emit_backward(Plan& plan, Value dy, Value x, const SpanInputs& spans) {
+  const Value dx = plan.temporary(x.dtype, x.rows, x.width);
+  plan.add({"span_rows_backward",
+            {dy, spans.offsets, spans.bounds, spans.cells, spans.before, spans.behind},
+            {dx},
+            [=](const Frame& frame) {
+              by_wide(x.dtype, [&]<typename T>(T) {
+                kernels::span_rows_backward<T>(frame.data<const T>(dy), places_of(frame, spans),
+                                               dy.width, frame.data<T>(dx), frame.pool());
+              });
+            }});
+  return dx;
+}
+
+struct TreeLoss {
+  TreeLossInputs in;
+  double weight;
+  Value losses;  ///< fp64 [texts, 1]
+  Value total;
+  std::optional<Value> dscores;
+
+  template <typename T>
+  void run(const Frame& frame) const {
+    const int64_t texts = frame.rows(in.spans.offsets);
+    const auto* bounds = frame.data<const int32_t>(in.spans.bounds);
+    const auto* cells = frame.data<const int32_t>(in.spans.cells);
+    const auto* scale = frame.data<const double>(in.scale);
+    const T* scores = frame.data<const T>(in.scores);
+    const auto* gold = frame.data<const int32_t>(in.gold);
+    auto* each = frame.data<double>(losses);
+    T* gradient = dscores ? frame.data<T>(*dscores) : nullptr;
+    const double factor = scale[1] * weight / scale[0];
+    frame.pool().run(texts, [&](int64_t text, int worker) {
+      void* const memory = static_cast<std::byte*>(frame.workspace()) +
+                           static_cast<size_t>(worker) * kernels::chart_workspace();
+      const int64_t words = bounds[text + 1] - bounds[text] - 1;
+      const int64_t first = cells[text], count = cells[text + 1] - first;
+      T* const own = gradient ? gradient + first : nullptr;
+      each[text] = kernels::tree_partition<T>(scores + first, words, own, memory);
+      for (int64_t cell = first; cell < first + count; ++cell) {
+        // The whole is a constituent of every tree, and its score is read by nobody.
+        const bool whole = cell == first + chart_cell_of_whole(words);
+        if (!whole) each[text] -= gold[cell] * static_cast<double>(scores[cell]);
+        if (!gradient) continue;
+        const double error = whole ? 0 : static_cast<double>(gradient[cell]) - gold[cell];
+        gradient[cell] = static_cast<T>(factor * error);
+      }
+    });
+    double sum = 0;
+    for (int64_t text = 0; text < texts; ++text) sum += each[text];
+    *frame.data<double>(total) = weight * sum / scale[0];
+  }
+
+  static int64_t chart_cell_of_whole(int64_t words) { return kernels::chart_cell(words, 0, words); }
+};
+
+}  // namespace
+
+Value span_rows(Tape& tape, Value x, const SpanInputs& spans) {
+  refuse_gpu(tape);
+  const Value y = tape.plan().temporary(x.dtype, spans.cell_axis, x.width / 4);
+  tape.plan().add({"span_rows",
+                   {x, spans.offsets, spans.bounds, spans.cells, spans.before, spans.behind},
+                   {y},
+                   [=](const Frame& frame) {
+                     by_wide(x.dtype, [&]<typename T>(T) {
+                       kernels::span_rows<T>(frame.data<const T>(x), places_of(frame, spans),
+                                             y.width, frame.data<T>(y), frame.pool());
+                     });
+                   }});
+  if (!tape.needs_gradient(x)) return y;
+  tape.on_backward(y, [&tape, x, y, spans] {
+    accumulate(tape, x, emit_backward(tape.plan(), *tape.gradient(y), x, spans));
+  });
+  return y;
+}
+
+Value tree_loss(Tape& tape, const TreeLossInputs& inputs, double weight) {
+  refuse_gpu(tape);
+  Plan& plan = tape.plan();
+  TreeLoss op{inputs, weight, plan.temporary(DType::f64, inputs.spans.offsets.rows, 1),
+              plan.temporary(DType::f64, Axis::one, 1), std::nullopt};
+  const SpanInputs& spans = inputs.spans;
+  Step step{"tree_loss",
+            {inputs.scores, inputs.gold, spans.offsets, spans.bounds, spans.cells, inputs.scale},
+            {op.losses, op.total},
+            {}};
+  if (tape.needs_gradient(inputs.scores)) {
+    op.dscores = plan.temporary(inputs.scores.dtype, inputs.scores.rows, 1);
+    step.writes.push_back(*op.dscores);
+    tape.set_gradient(inputs.scores, *op.dscores);
+  }
+  step.run = [op](const Frame& frame) {
+    by_wide(op.in.scores.dtype, [&]<typename T>(T) { op.run<T>(frame); });
+  };
+  step.workspace = [](const Extents&, int threads) {
+    return static_cast<size_t>(threads) * kernels::chart_workspace();
+  };
+  plan.add(std::move(step));
+  plan.keep(op.total);
+  return op.total;
+}
+
+}  // namespace hone::ops
