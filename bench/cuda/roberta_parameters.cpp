@@ -50,7 +50,7 @@ Parameters::Parameters(Arena& arena, CudaStream& stream, bool training) {
   scratch_ = arena.bytes(scratch);
   stream.fill(scratch_, 0, scratch);
   state = arena.of<OptimizerState>(1);
-  const OptimizerState start{2e-5, 0.9, 0.999, 1e-8, 0.01, 1.0, 1.0, 0, 0, 0, 0};
+  const OptimizerState start{2e-5, 0.9, 0.999, 1e-8, 0.01, 1.0, 1.0, 0, 0, 0, 0, 0};
   stream.copy(state, &start, sizeof start);
   stream.synchronize();
 }
