@@ -58,7 +58,7 @@ class Programs(unittest.TestCase):
         code, out, _ = self.run_main("--base", base, "--new", slow, "--cases", "b128-len128",
                                      "--rounds", "3")
         self.assertEqual(code, 1)
-        self.assertIn("1.100 | 1.100 to 1.100 | LOSS", out)
+        self.assertIn("1.100 | 1.100 to 1.100 |  | LOSS", out)
         order = [line.split()[0] for line in pathlib.Path(self.log).read_text().splitlines()]
         self.assertEqual("".join(order), "ab" + "ab" + "ba" + "ab")
         code, out, _ = self.run_main("--base", slow, "--new", base, "--rounds", "1")

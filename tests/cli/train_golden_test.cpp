@@ -92,7 +92,9 @@ TEST_P(TrainGolden, FollowsPyTorch) {
                  "--threads",
                  "2"};
   for (const auto& [flag, value] : run.json.at("flags").items()) {
-    words.insert(words.end(), {flag, value});
+    words.push_back(flag);
+    const std::string text = value;  // empty for a flag that takes none
+    if (!text.empty()) words.push_back(text);
   }
   const Finished done = hone(words);
   ASSERT_EQ(done.code, 0) << done.err;
