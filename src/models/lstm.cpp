@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "models/plain_family.h"
 #include "ops/binary_logits.h"
 #include "ops/by_dtype.h"
 #include "ops/convert.h"
@@ -12,23 +13,6 @@
 
 namespace hone::models {
 namespace {
-
-const MakeOptions& checked(const LstmConfig& config, const MakeOptions& options) {
-  if (options.dtype == DType::i8 || options.dtype == DType::f8) {
-    fail(ErrorKind::unsupported, "dtype: {} has no kernels for an lstm; use bf16",
-         quote(dtype_name(options.dtype)));
-  }
-  if (options.lora) fail(ErrorKind::unsupported, "lora: an lstm takes no adapters");
-  if (config.exits.method != ExitMethod::none) {
-    fail(ErrorKind::unsupported, "model.exits: an lstm has no early exits");
-  }
-  return options;
-}
-
-/// Gives the dtype that weights are kept in: a GPU's plans read shadows.
-DType kept_in(const MakeOptions& options) {
-  return options.target.device == DeviceKind::cuda ? DType::f32 : options.dtype;
-}
 
 /// Describes where a packed batch of texts lies.
 nn::Packing packing_of(const Pass& pass) {
@@ -46,13 +30,13 @@ nn::Packing packing_of(const Pass& pass) {
 }  // namespace
 
 LstmModel::LstmModel(const LstmConfig& config, const MakeOptions& options)
-    : Model(family_of(config), checked(config, options), options.dtype),
+    : Model(family_of(config), plain_options("an lstm", config, options), options.dtype),
       config_(config),
       embedding_(parameters_.table("embedding.weight", config.vocab_size, config.embedding_size,
-                                   kept_in(options))),
+                                   dtype_of_weights(options))),
       lstm_(parameters_, "lstm",
             {config.embedding_size, config.hidden_size, config.layers, config.dropout,
-             kept_in(options)}) {
+             dtype_of_weights(options)}) {
   if (!options.with_head) return;
   const DType wide = ops::wide_dtype(options.dtype);
   const int64_t hidden = config.hidden_size;

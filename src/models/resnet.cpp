@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "data/image_batch.h"
 #include "data/image_processor.h"
+#include "models/plain_family.h"
 #include "ops/by_dtype.h"
 #include "ops/convert.h"
 #include "ops/half.h"
@@ -16,23 +17,6 @@ namespace hone::models {
 namespace {
 
 constexpr const char* kHead = "classifier.1";
-
-const MakeOptions& checked(const ResNetConfig& config, const MakeOptions& options) {
-  if (options.dtype == DType::i8 || options.dtype == DType::f8) {
-    fail(ErrorKind::unsupported, "dtype: {} has no kernels for a resnet; use bf16",
-         quote(dtype_name(options.dtype)));
-  }
-  if (options.lora) fail(ErrorKind::unsupported, "lora: a resnet takes no adapters");
-  if (config.exits.method != ExitMethod::none) {
-    fail(ErrorKind::unsupported, "model.exits: a resnet has no early exits");
-  }
-  return options;
-}
-
-/// Gives the dtype that convolutions are kept in: a GPU's plans read shadows.
-DType dtype_of_weights(const MakeOptions& options) {
-  return options.target.device == DeviceKind::cuda ? DType::f32 : options.dtype;
-}
 
 nn::ImageSize size_of_images(const ResNetConfig& config, const MakeOptions& options) {
   if (!options.processor) return {config.usual_side(), config.usual_side()};
@@ -98,7 +82,7 @@ std::vector<ResidualBlock> make_blocks(nn::Parameters& parameters, const ResNetC
 }  // namespace
 
 ResNetModel::ResNetModel(const ResNetConfig& config, const MakeOptions& options)
-    : Model(family_of(config), checked(config, options), options.dtype),
+    : Model(family_of(config), plain_options("a resnet", config, options), options.dtype),
       config_(config),
       size_(size_of_images(config, options)),
       layout_(data::image_layout(size_.height, size_.width, image::kChannels)),
