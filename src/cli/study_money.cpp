@@ -16,7 +16,7 @@ namespace hone::cli {
 namespace {
 
 /// Gives a table with its columns under one another.
-std::string text_of(const report::DataTable& table) {
+std::string table_text(const report::DataTable& table) {
   std::vector<size_t> widths(table.columns.size());
   const auto measure = [&](const std::vector<std::string>& row) {
     for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
@@ -67,7 +67,7 @@ void show_section(const report::Section& section, const std::string& name,
   if (common.json) return print(json_line(json_of(section)));
   std::string text = section.heading + "\n";
   if (!section.text.empty()) text += section.text + "\n";
-  for (const report::DataTable& table : section.tables) text += text_of(table);
+  for (const report::DataTable& table : section.tables) text += table_text(table);
   print(text + "\n" + output + "/report.html\n");
 }
 
