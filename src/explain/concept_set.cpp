@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "base/error.h"
 #include "base/utf8.h"
@@ -76,9 +75,9 @@ std::span<const int32_t> RowConcepts::of(int64_t row) const {
 SearchVectors search_vectors(const ConceptSet& concepts, bool centred) {
   const int64_t width = concepts.width();
   const int64_t stride = row_stride(DType::f32, width);
-  const auto bytes = static_cast<size_t>(concepts.size() * stride) * sizeof(float);
-  SearchVectors out{Buffer(bytes), concepts.size(), width};
-  std::memset(out.data.data(), 0, bytes);
+  const auto elements = static_cast<size_t>(concepts.size() * stride);
+  SearchVectors out{Buffer(elements * sizeof(float)), concepts.size(), width};
+  std::fill_n(out.data.as<float>(), elements, 0.f);
   std::vector<double> sums(static_cast<size_t>(width));
   for (int64_t row = 0; row < concepts.size(); ++row) {
     const float* vector = concepts.vector(row);
@@ -93,7 +92,8 @@ SearchVectors search_vectors(const ConceptSet& concepts, bool centred) {
   }
   if (!centred) return out;
   for (const double sum : sums) {
-    out.mean.push_back(static_cast<float>(sum / static_cast<double>(concepts.size())));
+    out.mean.push_back(
+        static_cast<float>(sum / static_cast<double>(std::max<int64_t>(concepts.size(), 1))));
   }
   for (int64_t row = 0; row < concepts.size(); ++row) {
     float* vector = out.data.as<float>() + row * stride;
