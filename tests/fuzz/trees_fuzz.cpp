@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace hone;
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   trees::TreeIndex index;
-  accepts("fuzz: line ", [&] {
+  accepts("fuzz: ", [&] {
     data::TreeFile file(data::LineReader(data::bytes_of_memory(bytes), "fuzz"));
     for (trees::Tree tree; file.next(tree);) {
       int32_t begin = 0;
