@@ -51,6 +51,13 @@ class Encoder : public Model {
   /// Gives the last layer's rows: those read, or all tokens'.
   Value hidden(Tape& tape, const EncoderInputs& in, bool first_only,
                const TrainingOptions& options) const;
+  /// Gives a sentence's vector, what the head's first layer makes of the rows that are read, which
+  /// are in the dtype that heads compute in. `drops`: in training the layer's input is dropped
+  /// where the family does that.
+  Value sentence(Tape& tape, Value rows, const nn::Packing& packing, bool drops) const;
+  bool drops_before_head() const { return encoder_family_.drops_before_head; }
+  /// Gives the logits of a sentence's vector.
+  Value classify(Tape& tape, Value sentence, const nn::Packing& packing) const;
 
  private:
   /// Runs layers [begin, end) of the order.
