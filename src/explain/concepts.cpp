@@ -1,8 +1,22 @@
 #include "explain/concepts.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace hone::explain {
+
+SearchVectors search_vectors(const ConceptStore& store) {
+  const int64_t stride = row_stride(DType::f32, store.width());
+  const auto bytes = static_cast<size_t>(store.size() * stride) * sizeof(float);
+  SearchVectors out{Buffer(bytes), store.size(), store.width()};
+  std::memset(out.data.data(), 0, bytes);
+  for (int64_t i = 0; i < store.size(); ++i) {
+    read_row(store.rows(), i, out.data.as<float>() + i * stride);
+  }
+  out.mean.assign(store.mean().begin(), store.mean().end());
+  out.norms.assign(store.norms().begin(), store.norms().end());
+  return out;
+}
 
 Concepts::Concepts(SearchVectors vectors, std::shared_ptr<const RowConcepts> own, ThreadPool& pool)
     : vectors_(std::move(vectors)),
@@ -12,10 +26,8 @@ Concepts::Concepts(SearchVectors vectors, std::shared_ptr<const RowConcepts> own
       norms_(vectors_.norms),
       search_(rows_, Scan::exact, pool) {}
 
-Concepts::Concepts(std::shared_ptr<const ConceptStore> store, Scan scan, ThreadPool& pool,
-                   std::shared_ptr<const RowConcepts> own)
+Concepts::Concepts(std::shared_ptr<const ConceptStore> store, Scan scan, ThreadPool& pool)
     : store_(std::move(store)),
-      own_(std::move(own)),
       rows_(store_->rows()),
       mean_(store_->mean()),
       norms_(store_->norms()),

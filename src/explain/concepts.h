@@ -18,9 +18,8 @@ class Concepts {
  public:
   /// Takes the vectors of a set; `own` says what each training row must not retrieve.
   Concepts(SearchVectors vectors, std::shared_ptr<const RowConcepts> own, ThreadPool& pool);
-  /// Takes the vectors that a store holds. A training run that goes on has `own`, too.
-  Concepts(std::shared_ptr<const ConceptStore> store, Scan scan, ThreadPool& pool,
-           std::shared_ptr<const RowConcepts> own = {});
+  /// Takes the vectors that a store holds.
+  Concepts(std::shared_ptr<const ConceptStore> store, Scan scan, ThreadPool& pool);
 
   int64_t size() const { return rows_.count; }
   int64_t width() const { return rows_.width; }

@@ -153,7 +153,9 @@ void Session::open_weights(ThreadPool& pool) {
     report_ =
         models::load_weights(*model_, *stored.checkpoint, pool, {.adapter = stored.adapter.get()});
   }
-  if (explainer) explainer->set_concepts(models::open_concepts(folder_.path, *explainer, pool));
+  if (explainer && options_.concepts) {
+    explainer->set_concepts(models::open_concepts(folder_.path, *explainer, pool));
+  }
 }
 
 /// Opens the runner; called behind open_exits(), because exits on a GPU read all that a whole pass

@@ -87,9 +87,7 @@ std::shared_ptr<const explain::Concepts> open_concepts(const std::string& folder
   const std::string file = folder + "/" + explain::kConceptFile;
   if (!file_exists(file)) {
     fail(ErrorKind::bad_file,
-         "{}: missing; `hone explain --build-store` makes the model's concepts of its training "
-         "file",
-         file);
+         "{}: missing; `hone explain` with `explain.build_store` makes the model's concepts", file);
   }
   auto store = std::make_shared<explain::ConceptStore>(file);
   store->require(hash_weights(folder), model.config().hidden_size,

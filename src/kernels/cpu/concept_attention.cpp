@@ -82,7 +82,7 @@ void concept_attention_backward(const T* dy, const T* shares, const ConceptAtten
     for (int64_t head = 0; head < sizes.heads; ++head) {
       const int64_t at = text * sizes.width + head * size;
       const T* const own = shares + (text * sizes.heads + head) * members;
-      T mean = 0;  // of the members' gradients, by their shares
+      T mean = 0;  // mean of the members' gradients, by their shares
       const auto each = [&](const auto& body) {
         each_member(in.own, in.retrieved, in.found, sizes, text, body);
       };
