@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "infer/explainer.h"
 #include "infer/integrated_gradients.h"
+#include "infer/text_explainer.h"
 
 namespace hone::infer {
 
@@ -16,7 +16,7 @@ explain::Explanation explanation_of(const models::ModelConfig& config, std::stri
                                     const TokenShares& tokens);
 
 /// Explains by integrated gradients.
-class GradientExplainer : public Explainer {
+class GradientExplainer : public TextExplainer {
  public:
   GradientExplainer(const std::string& model, ThreadPool& pool,
                     const IntegratedGradientsOptions& options)

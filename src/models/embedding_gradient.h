@@ -13,7 +13,7 @@ struct EmbeddingGradient {
   Pass layers;      ///< its output is the logits of `rows`
   Value rows;       ///< to be bound to `layers`: as the embeddings' output
   Value direction;  ///< to be bound to `layers`: fp32 [samples, labels], how much of each logit
-  Value gradient;   ///< that of sum(direction * logits) by the rows; `layers` keeps it
+  Value gradient;   ///< the gradient of sum(direction * logits) by the rows; kept
 };
 
 /// Makes a config one of a model that drops nothing in training either.

@@ -11,12 +11,12 @@
 namespace hone::infer {
 
 /// Answers texts with reasons, whatever finds them.
-class Explainer {
+class TextExplainer {
  public:
-  Explainer() = default;
-  virtual ~Explainer() = default;
-  Explainer(const Explainer&) = delete;
-  Explainer& operator=(const Explainer&) = delete;
+  TextExplainer() = default;
+  virtual ~TextExplainer() = default;
+  TextExplainer(const TextExplainer&) = delete;
+  TextExplainer& operator=(const TextExplainer&) = delete;
 
   /// Explains the texts in their order. One call at a time. An explanation has the same bits in any
   /// company.
