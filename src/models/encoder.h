@@ -10,6 +10,8 @@
 
 namespace hone::models {
 
+struct EmbeddingGradient;
+
 /// The values of a text batch that an encoder's plans read, by name.
 struct EncoderInputs {
   explicit EncoderInputs(const Pass& pass);
@@ -44,6 +46,9 @@ class Encoder : public Model {
   /// Records the embeddings, then a layer each, the last with its head or pooling.
   std::vector<Part> record_parts(const OutputOptions& request) const override;
   std::vector<SplitPart> record_split_parts() const override;
+  /// Records what the gradient of a logit by the embeddings takes, on a processor. The config must
+  /// say that nothing drops.
+  EmbeddingGradient record_gradient() const;
 
  protected:
   /// Makes the pass' plan one for this encoder, with its inputs.
