@@ -8,6 +8,7 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
+#include "cli/explain_tools.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "data/labels.h"
@@ -15,7 +16,9 @@
 #include "device/cuda.h"
 #include "explain/page.h"
 #include "infer/line_answers.h"
+#include "infer/self_explainer.h"
 #include "infer/word_shares.h"
+#include "io/folder.h"
 
 namespace hone::cli {
 namespace {
@@ -34,6 +37,8 @@ struct ExplainOptions {
   std::string method;
   int64_t steps = 50;
   std::string html;
+  infer::SelfExplainerOptions own;
+  ExplainTools tools;
 };
 
 void declare(Arguments& arguments, ExplainOptions& options) {
@@ -48,9 +53,14 @@ void declare(Arguments& arguments, ExplainOptions& options) {
   arguments.integer("--steps", 1, kMostSteps, options.steps, "points of ig's path; default 50");
   arguments.text("--html", "FILE", options.html,
                  "write a page too: filters by answer, and by\nerror where the input has labels");
+  arguments.integer("--ablate", 0, kMostSteps, options.own.ablate,
+                    "answer again without each of so many phrases");
+  arguments.integer("--concepts", 0, kMostSteps, options.own.concepts,
+                    "most concepts of a text; default: all found");
   arguments.integer("--max_seq_length", 1, kLongest, options.max_length,
                     "most tokens of a text; default: the model's");
   arguments.flag("--no-truncate", options.no_truncate, "refuse longer texts instead of cutting");
+  declare(arguments, options.tools);
   arguments.example("printf 'a great film\\n' | hone explain --model DIR --method ig");
 }
 
@@ -65,16 +75,34 @@ void check_device(const CommonOptions& common) {
   }
 }
 
-/// Opens what explains as the options say. A folder whose model has reasons of its own belongs
-/// here, too.
-std::unique_ptr<infer::GradientExplainer> open_explainer(const CommonOptions& common,
-                                                         const ExplainOptions& options,
-                                                         ThreadPool& pool) {
+bool explains_itself(const std::string& model) {
+  return models::explain_settings(*models::open_model_folder(io::resolve_model(model)).config);
+}
+
+std::unique_ptr<infer::TextExplainer> open_own(const CommonOptions& common,
+                                               const ExplainOptions& options) {
+  infer::SessionOptions session;
+  session.dtype = common.wanted_dtype();
+  session.device = common.device;
+  session.threads = common.threads;
+  session.max_length = options.max_length;
+  return std::make_unique<infer::SelfExplainer>(options.model, session, options.own);
+}
+
+/// Opens what explains as the options say.
+std::unique_ptr<infer::TextExplainer> open_explainer(const CommonOptions& common,
+                                                     const ExplainOptions& options,
+                                                     ThreadPool& pool) {
   if (options.method.empty()) {
+    if (explains_itself(options.model)) return open_own(common, options);
     fail(ErrorKind::usage,
          "{}: has no head that explains; train one by `hone train --explain`, or give --method "
          "ig, which explains any classifier",
          options.model);
+  }
+  if (options.own.ablate > 0 || options.own.concepts >= 0) {
+    fail(ErrorKind::usage, "{}: is of the model's own reasons; leave --method out",
+         options.own.ablate > 0 ? "--ablate" : "--concepts");
   }
   if (options.method != "ig") {
     fail(ErrorKind::usage, "--method: expected ig, got {}", quote(options.method));
@@ -116,10 +144,13 @@ class Explaining {
         labels_({}, config().labels),
         output_(options.output) {
     if (options.html.empty()) return;
-    page_.emplace(options.html,
-                  explain::PageFacts{options.model,
-                                     fmt::format("integrated gradients, {} steps", options.steps),
-                                     config().labels});
+    page_.emplace(
+        options.html,
+        explain::PageFacts{options.model,
+                           options.method.empty()
+                               ? "the model's own reasons"
+                               : fmt::format("integrated gradients, {} steps", options.steps),
+                           config().labels});
   }
 
   int run() {
@@ -168,7 +199,8 @@ class Explaining {
       warn(common_.quiet, fmt::format("{} of {} texts were cut to {} tokens", truncated_, count_,
                                       explainer_->max_tokens()));
     }
-    if (const int64_t inexact = explainer_->inexact(); inexact > 0) {
+    const auto* gradients = dynamic_cast<const infer::GradientExplainer*>(explainer_.get());
+    if (const int64_t inexact = gradients ? gradients->inexact() : 0; inexact > 0) {
       warn(common_.quiet,
            fmt::format("the shares of {} of {} texts do not sum to what they explain within 5%: "
                        "more --steps are more exact",
@@ -180,7 +212,7 @@ class Explaining {
   const ExplainOptions& options_;
   data::RecordStream& records_;
   ThreadPool pool_;
-  std::unique_ptr<infer::GradientExplainer> explainer_;
+  std::unique_ptr<infer::TextExplainer> explainer_;
   data::LabelMap labels_;
   Output output_;
   std::optional<explain::Page> page_;
@@ -203,6 +235,9 @@ int explain(const Words& words) {
     return kDone;
   }
   require_model(options.model);
+  if (options.tools.any()) {
+    return run_tools(arguments.common(), options.model, options.max_length, options.tools);
+  }
   data::RecordOptions reading;
   if (!options.format.empty()) reading.format = data::parse_format(options.format);
   const auto records = data::open_records(options.input, reading);

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "infer/explainer.h"
 #include "infer/session.h"
+#include "infer/text_explainer.h"
 #include "models/explainer.h"
 
 namespace hone::infer {
@@ -18,7 +18,7 @@ struct SelfExplainerOptions {
 /// Explains by the model itself, within one forward pass: its phrases' and its concepts' shares of
 /// the answer's logit, which with the label's own add up to it. A model that is not self-explaining
 /// is a usage error.
-class SelfExplainer : public Explainer {
+class SelfExplainer : public TextExplainer {
  public:
   /// The session's output is logits. Without its concepts it gives none.
   SelfExplainer(const std::string& model, const SessionOptions& session,
