@@ -19,9 +19,9 @@ infer::LabelledRows rows_of(const ExplainTools& tools, bool need_label) {
     fail(ErrorKind::usage, "--train_file: missing; {} reads the training rows",
          tools.noise ? "--noise" : "--build-store");
   }
-  return {[file = tools.train_file, need_label] {
-    return data::open_records(file, {.need_label = need_label});
-  }};
+  data::RecordOptions reading;
+  reading.need_label = need_label;
+  return {[file = tools.train_file, reading] { return data::open_records(file, reading); }};
 }
 
 std::string json_of(const infer::SuspectRow& row, const std::vector<std::string>& labels) {

@@ -82,6 +82,12 @@ TEST_F(ExplainRun, AStoreOfAnotherModelIsRefused) {
 
 class SelfExplained : public ExplainRun {
  protected:
+  std::unique_ptr<data::RecordStream> records(const std::string& name) const {
+    data::RecordOptions options;
+    options.need_label = true;
+    return data::open_records(folder(name), options);
+  }
+
   /// Trains a model and opens it.
   infer::SelfExplainer& explainer(int64_t ablate = 0, int64_t max_length = 0) {
     if (!file_exists(folder("out") + "/config.json")) {
@@ -180,8 +186,7 @@ TEST_F(SelfExplained, AStoreIsMadeAnewOfTheRows) {
   const std::string store = folder("out") + "/" + explain::kConceptFile;
   const std::string bytes = read_file(store);
   std::filesystem::remove(store);
-  const infer::LabelledRows rows{
-      [&] { return data::open_records(folder("rows.csv"), {.need_label = true}); }};
+  const infer::LabelledRows rows{[&] { return records("rows.csv"); }};
   infer::BuiltStore built =
       infer::build_store(folder("out"), rows, {folder("trees.txt")}, two_threads());
   EXPECT_EQ(built.rows, 10);
@@ -201,8 +206,7 @@ TEST_F(SelfExplained, RowsWhoseNeighboursDisagreeAreListed) {
   std::string rows = kExplainRows;
   rows += "bad,the film was very very good\n";
   write("noisy.csv", rows);
-  const infer::LabelledRows noisy{
-      [&] { return data::open_records(folder("noisy.csv"), {.need_label = true}); }};
+  const infer::LabelledRows noisy{[&] { return records("noisy.csv"); }};
   const auto suspects = infer::find_suspects(folder("out"), noisy, 3, two_threads());
   ASSERT_FALSE(suspects.empty());
   EXPECT_TRUE(std::any_of(suspects.begin(), suspects.end(),
