@@ -19,10 +19,11 @@
 namespace hone::cli {
 namespace {
 
-constexpr std::array<Command, 15> kCommands = {{
+constexpr std::array<Command, 16> kCommands = {{
     {"train", "fine-tune a classifier, or train one from nothing", train},
     {"predict", "label texts or images with a classifier", predict},
     {"eval", "score a classifier on a task or a labelled file", eval},
+    {"explain", "say why texts get their labels", explain},
     {"embed", "turn texts or images into vectors", embed},
     {"tokenize", "show how texts become token ids", tokenize},
     {"info", "what this build, this machine and a model have", info},
@@ -37,8 +38,6 @@ constexpr std::array<Command, 15> kCommands = {{
     {"completion", "what makes a shell complete hone's options", completion},
 }};
 
-constexpr std::array kLater = {"explain"};
-
 std::string help() {
   std::string text =
       "hone trains and runs BERT-family classifiers from Hugging Face folders.\n"
@@ -52,11 +51,6 @@ std::string help() {
 }
 
 [[noreturn]] void fail_command(const std::string& name) {
-  for (const char* later : kLater) {
-    if (name == later) {
-      fail(ErrorKind::usage, "{}: not there yet in this version; see hone --help", name);
-    }
-  }
   std::vector<std::string> known;
   for (const Command& command : kCommands) known.emplace_back(command.name);
   const auto near = nearest(name, known);

@@ -16,6 +16,7 @@ int convert(const Words& arguments);
 int doctor(const Words& arguments);
 int embed(const Words& arguments);
 int eval(const Words& arguments);
+int explain(const Words& arguments);
 int info(const Words& arguments);
 int predict(const Words& arguments);
 int profile(const Words& arguments);

@@ -61,6 +61,7 @@ void TrainOptions::declare(Arguments& arguments) {
   declare_run(arguments);
   arguments.advanced();
   declare_advanced(arguments);
+  declare_explain(arguments);
   images_.declare_augmentation(arguments, options_.data);
   declare_parallel(arguments);
   arguments.example(
@@ -91,6 +92,19 @@ void TrainOptions::declare_recipe(Arguments& arguments) {
   arguments.real("--warmup_ratio", 0, 1, options_.warmup_ratio, "of the steps");
   arguments.integer("--seed", 0, kMost, seed_, "default 42");
   arguments.integer("--lora_rank,--lora_r", 1, 1 << 14, lora_rank_, "train adapters of this rank");
+}
+
+void TrainOptions::declare_explain(Arguments& arguments) {
+  train::ExplainOptions& explain = options_.explain;
+  arguments.flag("--explain", explain.on, "the model learns to explain itself, for hone explain");
+  arguments.lists("--trees", "FILE", explain.trees, "of --explain: trees over the training texts");
+  arguments.text("--parser", "DIR", explain.parser, "of --explain: parses texts without a tree");
+  arguments.integer("--concept_words", 2, 64, explain.settings.concept_words,
+                    "most words of a concept; default 5");
+  arguments.integer("--explain_neighbours", 1, 1024, explain.settings.neighbours,
+                    "concepts looked up for a text; default 5");
+  arguments.real("--mask_phrases", 0, 1, explain.mask_phrases,
+                 "share of the samples that lose a phrase; default 0");
 }
 
 void TrainOptions::declare_run(Arguments& arguments) {

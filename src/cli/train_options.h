@@ -24,6 +24,7 @@ class TrainOptions {
   void declare_recipe(Arguments& arguments);
   void declare_run(Arguments& arguments);
   void declare_advanced(Arguments& arguments);
+  void declare_explain(Arguments& arguments);
   void declare_parallel(Arguments& arguments);
   void resolve_recipe();
   void resolve_intervals();

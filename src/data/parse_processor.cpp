@@ -1,8 +1,6 @@
 #include "data/parse_processor.h"
 
 #include <algorithm>
-#include <array>
-#include <set>
 
 #include "base/error.h"
 #include "base/thread_pool.h"
@@ -13,35 +11,6 @@
 namespace hone::data {
 namespace {
 
-constexpr size_t kMarks = 3;
-constexpr size_t kUnit = sizeof(int32_t) + sizeof(uint8_t) + kMarks;
-
-/// The marks of a stored sample's tokens.
-template <typename Byte>
-struct Marks {
-  explicit Marks(std::span<Byte> sample)
-      : tokens(sample.size() / kUnit), bytes(sample.data() + tokens * (kUnit - kMarks)) {}
-
-  Byte& begins(size_t token) const { return bytes[token]; }
-  Byte& opens(size_t token) const { return bytes[tokens + token]; }
-  Byte& closes(size_t token) const { return bytes[2 * tokens + token]; }
-
-  size_t tokens;
-  Byte* bytes;
-};
-
-/// Gives the tokens with which leaves begin; no more than a chart has room for.
-std::vector<int32_t> leaf_tokens(std::span<const std::byte> sample) {
-  const Marks<const std::byte> marks(sample);
-  std::vector<int32_t> tokens;
-  for (size_t token = 0; token < marks.tokens; ++token) {
-    if (marks.begins(token) == std::byte{0}) continue;
-    if (std::ssize(tokens) == kernels::kMostChartWords) break;
-    tokens.push_back(static_cast<int32_t>(token));
-  }
-  return tokens;
-}
-
 trees::Tree tree_of(const RawSample& raw) {
   trees::BracketReader reader;
   std::vector<trees::Tree> trees;
@@ -51,8 +20,6 @@ trees::Tree tree_of(const RawSample& raw) {
   }
   return std::move(trees.front());
 }
-
-void add(std::byte& count) { count = static_cast<std::byte>(static_cast<uint8_t>(count) + 1); }
 
 }  // namespace
 
@@ -114,8 +81,8 @@ Leaves find_leaves(std::span<const trees::WordPlace> words, const text::Encoding
 
 ParseProcessor::ParseProcessor(text::Tokenizer tokenizer, Origin origin, const TextLimits& limits,
                                int64_t max_length, const std::string& model)
-    : TextProcessor(parse_layout(), std::move(tokenizer), std::move(origin), limits, max_length,
-                    model) {}
+    : ParseProcessor(parse_layout(), std::move(tokenizer), std::move(origin), limits, max_length,
+                     model) {}
 
 Hash128 ParseProcessor::hash() const {
   ContentHash hash;
@@ -154,41 +121,7 @@ void ParseProcessor::mark(const RawSample& raw, EncodedSample& sample) const {
     words = trees::split_words(raw.text);
   }
   const Leaves leaves = find_leaves(words, encode_text(raw.text));
-  std::vector<int32_t> leaf_of(words.size() + 1, static_cast<int32_t>(leaves.list.size()));
-  for (size_t leaf = 0; leaf < leaves.list.size(); ++leaf) {
-    const uint32_t end = leaf + 1 < leaves.list.size() ? leaves.list[leaf + 1].first : leaves.words;
-    std::fill(leaf_of.begin() + leaves.list[leaf].first, leaf_of.begin() + end,
-              static_cast<int32_t>(leaf));
-  }
-  const Marks<std::byte> marks{std::span(sample.bytes)};
-  for (const Leaf& leaf : leaves.list) marks.begins(leaf.token) = std::byte{1};
-  const auto count = static_cast<int32_t>(leaves.list.size());
-  std::set<std::pair<int32_t, int32_t>> seen;
-  for (const trees::Constituent& each : tree.constituents) {
-    const int32_t begin = leaf_of[static_cast<size_t>(each.begin)];
-    const int32_t end = std::min(count, leaf_of[static_cast<size_t>(each.end) - 1] + 1);
-    if (end - begin < 2 || end - begin == count || !seen.emplace(begin, end).second) continue;
-    add(marks.opens(leaves.list[static_cast<size_t>(begin)].token));
-    add(marks.closes(leaves.list[static_cast<size_t>(end) - 1].token));
-  }
-}
-
-std::vector<std::pair<int32_t, int32_t>> ParseProcessor::constituents(
-    std::span<const std::byte> sample) {
-  const Marks<const std::byte> marks(sample);
-  const std::vector<int32_t> tokens = leaf_tokens(sample);
-  std::vector<std::pair<int32_t, int32_t>> found;
-  std::vector<int32_t> open;
-  for (int32_t leaf = 0; leaf < std::ssize(tokens); ++leaf) {
-    const auto token = static_cast<size_t>(tokens[static_cast<size_t>(leaf)]);
-    open.insert(open.end(), static_cast<size_t>(marks.opens(token)), leaf);
-    // What comes from a file may close what is not open, or be no span of two.
-    for (auto left = static_cast<size_t>(marks.closes(token)); left > 0 && !open.empty(); --left) {
-      if (leaf > open.back()) found.emplace_back(open.back(), leaf + 1);
-      open.pop_back();
-    }
-  }
-  return found;
+  mark_tree(tree, words.size(), leaves, CutConstituents::shortened, sample);
 }
 
 Leaves ParseProcessor::leaves_of(std::string_view text,
@@ -196,18 +129,18 @@ Leaves ParseProcessor::leaves_of(std::string_view text,
   return find_leaves(words, encode_text(text));
 }
 
-int64_t ParseProcessor::leaves(std::span<const std::byte> sample) {
-  return std::ssize(leaf_tokens(sample));
+void ParseProcessor::append(std::span<const std::byte> sample, int64_t number, Batch& batch) const {
+  append_words(sample, number, batch, {});
 }
 
-void ParseProcessor::append(std::span<const std::byte> sample, int64_t number, Batch& batch) const {
+void ParseProcessor::append_words(std::span<const std::byte> sample, int64_t number, Batch& batch,
+                                  std::span<const int64_t> more) const {
   const std::vector<int32_t> leaves = leaf_tokens(sample);
-  const std::vector<std::pair<int32_t, int32_t>> constituents =
-      ParseProcessor::constituents(sample);
   const int64_t words = std::ssize(leaves);
   const auto first = static_cast<int32_t>(batch.rows(nn::kTokens));
-  append_with(sample, number, batch,
-              std::array<int64_t, 2>{words + 1, kernels::chart_cells(words)});
+  std::vector<int64_t> rows = {words + 1, kernels::chart_cells(words)};
+  rows.insert(rows.end(), more.begin(), more.end());
+  append_with(sample, number, batch, rows);
   const auto last = static_cast<int32_t>(batch.rows(nn::kTokens)) - 1;
   const std::span<int32_t> before = batch.last<int32_t>(kBefore);
   const std::span<int32_t> behind = batch.last<int32_t>(kBehind);
@@ -220,7 +153,7 @@ void ParseProcessor::append(std::span<const std::byte> sample, int64_t number, B
   behind[leaves.size()] = last;
   before[leaves.size()] = leaves.empty() ? first : std::max(first + leaves.back(), last - 1);
   const std::span<int32_t> gold = batch.last<int32_t>(kGold);
-  for (const auto& [begin, end] : constituents) {
+  for (const auto& [begin, end] : marked_constituents(sample)) {
     gold[static_cast<size_t>(kernels::chart_cell(words, begin, end))] = 1;
   }
 }

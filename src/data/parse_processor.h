@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "data/text_processor.h"
+#include "data/tree_marks.h"
 #include "trees/words.h"
 
 namespace hone::data {
@@ -24,31 +25,17 @@ enum ParseInputs : size_t {
 
 std::shared_ptr<const BatchLayout> parse_layout();
 
-/// Words that a parser takes as one: those that share a token, or have none of their own. A leaf
-/// is words [first, next leaf's first), and begins at `token`.
-struct Leaf {
-  uint32_t token;
-  uint32_t first;
-};
-
-/// A text's leaves, as far as its tokens and the chart reach.
-struct Leaves {
-  std::vector<Leaf> list;
-  uint32_t words = 0;  ///< words in the leaves; fewer than the text has where it was cut
-};
-
 Leaves find_leaves(std::span<const trees::WordPlace> words, const text::Encoding& encoding);
 
 /// A tokenizer as a parser uses it. A raw sample is a text, whose words are found, or a text and as
-/// its pair the tree over it in brackets, whose leaves are the words. A stored sample has, behind
-/// its ids and types, three bytes a token: whether a leaf begins there, how many constituents begin
-/// with that leaf, and how many end with it. The whole is not among them.
+/// its pair the tree over it in brackets, whose leaves are the words. A stored sample has the marks
+/// of data/tree_marks.h.
 class ParseProcessor : public TextProcessor {
  public:
   ParseProcessor(text::Tokenizer tokenizer, Origin origin, const TextLimits& limits,
                  int64_t max_length, const std::string& model);
 
-  int64_t unit_bytes() const override { return TextProcessor::unit_bytes() + 3; }
+  int64_t unit_bytes() const override { return TextProcessor::unit_bytes() + kTreeMarks; }
   Hash128 hash() const override;
   void encode(std::span<const RawSample> raw, ThreadPool& pool,
               std::vector<EncodedSample>& out) const override;
@@ -57,9 +44,24 @@ class ParseProcessor : public TextProcessor {
   /// Gives the leaves of a text with these words, as a sample of it has them.
   Leaves leaves_of(std::string_view text, std::span<const trees::WordPlace> words) const;
   /// Gives a stored sample's constituents over its leaves, in no order, without the whole.
-  static std::vector<std::pair<int32_t, int32_t>> constituents(std::span<const std::byte> sample);
+  static std::vector<std::pair<int32_t, int32_t>> constituents(std::span<const std::byte> sample) {
+    return marked_constituents(sample);
+  }
   /// Gives the number of a stored sample's leaves.
-  static int64_t leaves(std::span<const std::byte> sample);
+  static int64_t leaves(std::span<const std::byte> sample) {
+    return std::ssize(leaf_tokens(sample));
+  }
+
+ protected:
+  /// Makes a processor of texts with more to them than words.
+  ParseProcessor(std::shared_ptr<const BatchLayout> layout, text::Tokenizer tokenizer,
+                 Origin origin, const TextLimits& limits, int64_t max_length,
+                 const std::string& model)
+      : TextProcessor(std::move(layout), std::move(tokenizer), std::move(origin), limits,
+                      max_length, model) {}
+  /// Appends a sample's tokens and words, with room for `more` rows of the layout's further axes.
+  void append_words(std::span<const std::byte> sample, int64_t number, Batch& batch,
+                    std::span<const int64_t> more) const;
 
  private:
   text::Encoding encode_text(std::string_view text) const;

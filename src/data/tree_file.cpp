@@ -52,7 +52,7 @@ TreeFile open_trees(const std::string& path) {
   return TreeFile(LineReader(open_bytes(path), path == "-" ? "standard input" : path));
 }
 
-std::shared_ptr<const TreeBank> load_trees(const std::vector<std::string>& files) {
+std::shared_ptr<TreeBank> load_trees(const std::vector<std::string>& files) {
   auto bank = std::make_shared<TreeBank>();
   ContentHash hash;
   for (const std::string& path : files) {

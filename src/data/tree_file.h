@@ -43,7 +43,7 @@ struct TreeBank {
 };
 
 /// Reads all trees of the files. One without a tree is an error.
-std::shared_ptr<const TreeBank> load_trees(const std::vector<std::string>& files);
+std::shared_ptr<TreeBank> load_trees(const std::vector<std::string>& files);
 
 /// Gives a file's trees as records: the text is a tree's words with spaces between, its pair the
 /// tree in brackets.

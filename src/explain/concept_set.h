@@ -92,4 +92,8 @@ struct SearchVectors {
 /// its text.
 SearchVectors search_vectors(const ConceptSet& concepts, bool centred);
 
+class ConceptStore;
+/// Gives the vectors that were stored, in memory; of a store in fp32 to the bit.
+SearchVectors search_vectors(const ConceptStore& store);
+
 }  // namespace hone::explain

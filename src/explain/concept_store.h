@@ -38,6 +38,8 @@ class ConceptStore {
   /// (v - mean()) / norm. A query is then centred by prepare_query().
   bool centred() const { return !mean_.empty(); }
   std::span<const float> mean() const { return mean_; }
+  /// Gives the lengths that centring took off, [size]; empty where the store is not centred.
+  std::span<const float> norms() const { return norms_; }
   /// Makes of a sentence's vector [width] what rows() are searched with: (u - mean()) / norm where
   /// the store is centred, otherwise u. `out` may be `u`.
   void prepare_query(const float* u, float* out) const;

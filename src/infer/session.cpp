@@ -8,6 +8,7 @@
 #include "device/memory.h"
 #include "infer/memory_budget.h"
 #include "io/folder.h"
+#include "models/concept_encoder.h"
 #include "models/parser.h"
 #include "models/stored_weights.h"
 #include "plan/backend.h"
@@ -103,7 +104,8 @@ bool Session::wants_gpu() const {
                     : dtype == DType::i8       ? "int8 weights"
                     : file_exists(folder_.path + "/" + models::kPackedName)
                         ? "weights packed for streaming"
-                        : nullptr;
+                    : models::explain_settings(*folder_.config) ? "self-explaining models"
+                                                                : nullptr;
   if (!own) return select_device(options_.device);
   if (options_.device != "auto" && select_device(options_.device)) {
     fail(ErrorKind::unsupported, "device: {}: {} run on the CPU alone", quote(options_.device),
@@ -131,6 +133,10 @@ void Session::open_weights(ThreadPool& pool) {
          "{}: has no classification head ({}.weight); it can embed, not predict", stored.path(),
          model_->family().head_out);
   }
+  auto* const explainer = head ? dynamic_cast<models::Explainer*>(model_.get()) : nullptr;
+  if (explainer && options_.memory_budget > 0) {
+    fail(ErrorKind::unsupported, "memory_budget: a self-explaining model is not streamed");
+  }
   if (stored.packed) stored.packed->check(*model_);
   forward_ = model_->record(output_of(options_, folder_));
   if (options_.memory_budget > 0) {
@@ -146,6 +152,9 @@ void Session::open_weights(ThreadPool& pool) {
   } else {
     report_ =
         models::load_weights(*model_, *stored.checkpoint, pool, {.adapter = stored.adapter.get()});
+  }
+  if (explainer && options_.concepts) {
+    explainer->set_concepts(models::open_concepts(folder_.path, *explainer, pool));
   }
 }
 

@@ -48,7 +48,8 @@ struct SessionOptions {
   /// Sets the most bytes that the process may have resident; 0: no limit. Weights are then
   /// streamed.
   uint64_t memory_budget = 0;
-  bool planned = true;  ///< false: steps run one by one, values share no memory
+  bool planned = true;   ///< false: steps run one by one, values share no memory
+  bool concepts = true;  ///< false: a self-explaining model is opened without its concepts
   /// Where true, weights for the processor are loaded by one thread of low priority, so that others
   /// of this process answer meanwhile about as fast as before.
   bool loads_aside = false;
@@ -129,6 +130,7 @@ class Session {
   const models::ModelFolder& folder() const { return folder_; }
   const models::ModelConfig& config() const { return *folder_.config; }
   const models::Model& model() const { return *model_; }
+  models::Model& model() { return *model_; }
   const data::Processor& processor() const { return *processor_; }
   /// Gives the processor of a model that reads texts; for others it is an error.
   const data::TextProcessor& text_processor() const;

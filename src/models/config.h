@@ -2,12 +2,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "data/text_batch.h"
 #include "kernels/cpu/activation.h"
+#include "models/explain_settings.h"
 #include "models/model_config.h"
 #include "nn/layer_dropout.h"
 
@@ -35,6 +37,8 @@ struct EncoderConfig : ModelConfig {
   int64_t layers_a_group = 1;  ///< ALBERT's inner_group_num
 
   bool parses = false;  ///< the head is a parser's (models/parser.h), not a classifier's
+  /// Present where the model explains itself (models/explainer.h).
+  std::optional<ExplainSettings> explains = {};
 
   /// Training drops with these probabilities; inference does not drop.
   float embedding_dropout = 0;

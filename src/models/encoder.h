@@ -10,6 +10,8 @@
 
 namespace hone::models {
 
+struct EmbeddingGradient;
+
 /// The values of a text batch that an encoder's plans read, by name.
 struct EncoderInputs {
   explicit EncoderInputs(const Pass& pass);
@@ -44,6 +46,9 @@ class Encoder : public Model {
   /// Records the embeddings, then a layer each, the last with its head or pooling.
   std::vector<Part> record_parts(const OutputOptions& request) const override;
   std::vector<SplitPart> record_split_parts() const override;
+  /// Records what the gradient of a logit by the embeddings takes, on a processor. The config must
+  /// say that nothing drops.
+  EmbeddingGradient record_gradient() const;
 
  protected:
   /// Makes the pass' plan one for this encoder, with its inputs.
@@ -51,6 +56,13 @@ class Encoder : public Model {
   /// Gives the last layer's rows: those read, or all tokens'.
   Value hidden(Tape& tape, const EncoderInputs& in, bool first_only,
                const TrainingOptions& options) const;
+  /// Gives a sentence's vector, what the head's first layer makes of the rows that are read, which
+  /// are in the dtype that heads compute in. `drops`: in training the layer's input is dropped
+  /// where the family does that.
+  Value sentence(Tape& tape, Value rows, const nn::Packing& packing, bool drops) const;
+  bool drops_before_head() const { return encoder_family_.drops_before_head; }
+  /// Gives the logits of a sentence's vector.
+  Value classify(Tape& tape, Value sentence, const nn::Packing& packing) const;
 
  private:
   /// Runs layers [begin, end) of the order.

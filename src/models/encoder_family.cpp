@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "data/parse_processor.h"
 #include "models/encoder.h"
+#include "models/explainer.h"
 #include "models/int8.h"
 #include "models/parser.h"
 
@@ -36,14 +37,13 @@ std::unique_ptr<data::Processor> open_text_processor(const EncoderConfig& config
                                                      const ProcessorOptions& options) {
   text::Tokenizer tokenizer = text::Tokenizer::load(options.path, config.model_type);
   const int64_t limit = length_limit(options, config.max_tokens(), tokenizer);
-  if (config.parses) {
-    return std::make_unique<data::ParseProcessor>(std::move(tokenizer),
-                                                  data::TextProcessor::Origin{options.path},
-                                                  config.limits(), limit, options.model);
-  }
-  return std::make_unique<data::TextProcessor>(std::move(tokenizer),
-                                               data::TextProcessor::Origin{options.path},
-                                               config.limits(), limit, options.model);
+  const auto make = [&]<typename Made>() -> std::unique_ptr<data::Processor> {
+    return std::make_unique<Made>(std::move(tokenizer), data::TextProcessor::Origin{options.path},
+                                  config.limits(), limit, options.model);
+  };
+  if (config.parses) return make.template operator()<data::ParseProcessor>();
+  if (config.explains) return make.template operator()<data::ExplainProcessor>();
+  return make.template operator()<data::TextProcessor>();
 }
 
 Family entry(const EncoderFamily& encoder) {
@@ -60,12 +60,14 @@ Family entry(const EncoderFamily& encoder) {
     config->model_type = encoder.model_type;
     config->parses = fields.boolean(kParserField, false);
     check_encoder(*config, fields);
+    config->explains = read_explain_settings(fields, *config);
     return config;
   };
   family.make = [](const ModelConfig& config,
                    const MakeOptions& options) -> std::unique_ptr<Model> {
     const auto& own = static_cast<const EncoderConfig&>(config);
     if (own.parses) return std::make_unique<Parser>(own, options);
+    if (own.explains) return std::make_unique<Explainer>(own, options);
     return std::make_unique<Encoder>(own, options);
   };
   family.open_processor = [](const ModelConfig& config, const ProcessorOptions& options) {

@@ -92,19 +92,27 @@ DType head_dtype(const Tape& tape, Value rows) {
 
 }  // namespace
 
-Value Encoder::head_logits(Tape& tape, Value rows, const nn::Packing& packing) const {
+Value Encoder::sentence(Tape& tape, Value rows, const nn::Packing& packing, bool drops) const {
   if (!head_) fail(ErrorKind::internal, "logits of an encoder without a head");
   // The head's sites are numbered behind those of all layers.
-  const uint64_t site = 4 * (order_.size() + 1);
-  const float p = config_.head_dropout;
-  const DType wide = head_dtype(tape, rows);
-  Value x = ops::convert(tape, rows, wide);  // belongs to the layer's scope still
+  const auto site = packing.drop_read(config_.head_dropout, 4 * (order_.size() + 1));
+  if (drops && encoder_family_.drops_before_head) rows = ops::dropout(tape, rows, site);
+  return head_->dense(tape, rows,
+                      {.activation = encoder_family_.head_activation, .out = rows.dtype},
+                      packing.drop_read(0, nn::lora_site(order_.size(), 1)));
+}
+
+Value Encoder::classify(Tape& tape, Value sentence, const nn::Packing& packing) const {
+  const auto site = packing.drop_read(config_.head_dropout, 4 * (order_.size() + 1) + 1);
+  const Value dropped = ops::dropout(tape, sentence, site);
+  return head_->out(tape, dropped, {.out = ops::wide_dtype(sentence.dtype)});
+}
+
+Value Encoder::head_logits(Tape& tape, Value rows, const nn::Packing& packing) const {
+  // The conversion belongs to the layer's scope still.
+  const Value wide = ops::convert(tape, rows, head_dtype(tape, rows));
   tape.plan().set_scope("head");
-  if (encoder_family_.drops_before_head) x = ops::dropout(tape, x, packing.drop_read(p, site));
-  x = head_->dense(tape, x, {.activation = encoder_family_.head_activation, .out = wide},
-                   packing.drop_read(0, nn::lora_site(order_.size(), 1)));
-  x = ops::dropout(tape, x, packing.drop_read(p, site + 1));
-  return head_->out(tape, x, {.out = ops::wide_dtype(wide)});
+  return classify(tape, sentence(tape, wide, packing, true), packing);
 }
 
 Value Encoder::exit_logits(Tape& tape, Value rows, const nn::Packing& packing, size_t depth) const {

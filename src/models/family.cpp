@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "models/encoder_family.h"
+#include "models/explainer.h"
 #include "models/lstm.h"
 #include "models/parser.h"
 #include "models/resnet.h"
@@ -41,7 +42,7 @@ bool is_head(const Family& family, const std::string& name) {
     return !module.empty() && name.starts_with(module + ".");
   };
   return belongs(family.head_out) || is_exit_weight(name) || is_parser_weight(name) ||
-         (!family.has_pooler && belongs(family.head_dense));
+         is_explain_weight(name) || (!family.has_pooler && belongs(family.head_dense));
 }
 
 std::string checkpoint_name(const Family& family, const std::string& name) {

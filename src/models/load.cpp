@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "models/explainer.h"
 #include "models/init.h"
 #include "models/int8.h"
 #include "models/parser.h"
@@ -155,7 +156,7 @@ class Search {
 
   bool is_new(const std::string& name, const std::vector<int64_t>& shape) const {
     if (nn::is_lora(name)) return options_.head_seed && !options_.adapter;
-    if (is_exit_weight(name) || is_parser_weight(name))
+    if (is_exit_weight(name) || is_parser_weight(name) || is_explain_weight(name))
       return options_.head_seed && !fits(name, shape);
     return std::any_of(new_modules_.begin(), new_modules_.end(),
                        [&](const std::string& module) { return name.starts_with(module + "."); });

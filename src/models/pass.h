@@ -21,7 +21,7 @@ struct Pass {
   std::shared_ptr<Plan> plan = std::make_shared<Plan>();
   std::vector<Value> inputs;  ///< in the order of the batches' layout
   Value output;               ///< fp32, what was asked for; a training step's is the answer
-  std::vector<NamedValue> outputs = {};  ///< fp32, what it gives beside the output
+  std::vector<NamedValue> outputs = {};  ///< what it gives beside the output
 
   /// A training step has random, int64 [1, 2], seed and step; scale, fp64 [1, 2] as in
   /// ops::LossInputs; and labels.

@@ -1,21 +1,16 @@
 #include "ops/spans.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "kernels/cpu/chart.h"
 #include "kernels/cpu/span_rows.h"
 #include "ops/accumulate.h"
+#include "ops/by_wide.h"
 #include "plan/frame.h"
 
 namespace hone::ops {
 namespace {
-
-/// Calls body with a value of the type that `dtype` is held in.
-template <typename Body>
-void by_wide(DType dtype, const Body& body) {
-  if (dtype == DType::f64) return body(double{});
-  if (dtype != DType::f32) fail(ErrorKind::internal, "spans in {}", dtype_name(dtype));
-  body(float{});
-}
 
 void refuse_gpu(const Tape& tape) {
   if (tape.gpu()) fail(ErrorKind::unsupported, "device: a parser runs on the CPU alone");
@@ -59,6 +54,7 @@ struct TreeLoss {
     const auto* scale = frame.data<const double>(in.scale);
     const T* scores = frame.data<const T>(in.scores);
     const auto* gold = frame.data<const int32_t>(in.gold);
+    const auto* given = in.given.present() ? frame.data<const int32_t>(in.given) : nullptr;
     auto* each = frame.data<double>(losses);
     T* gradient = dscores ? frame.data<T>(*dscores) : nullptr;
     const double factor = scale[1] * weight / scale[0];
@@ -68,6 +64,11 @@ struct TreeLoss {
       const int64_t words = bounds[text + 1] - bounds[text] - 1;
       const int64_t first = cells[text], count = cells[text + 1] - first;
       T* const own = gradient ? gradient + first : nullptr;
+      if (given && given[text] == 0) {
+        each[text] = 0;
+        if (own) std::fill_n(own, count, T{0});
+        return;
+      }
       each[text] = kernels::tree_partition<T>(scores + first, words, own, memory);
       for (int64_t cell = first; cell < first + count; ++cell) {
         // The whole is a constituent of every tree, and its score is read by nobody.
@@ -84,6 +85,56 @@ struct TreeLoss {
   }
 
   static int64_t chart_cell_of_whole(int64_t words) { return kernels::chart_cell(words, 0, words); }
+};
+
+/// Finds the phrases of a text from its scores, and writes them into its places.
+struct ParsePhrases {
+  ParseInputs in;
+  double threshold;
+  Value marginals;
+  Value out;
+
+  size_t workspace() const {
+    return kernels::chart_workspace() + 2 * sizeof(int32_t) * kernels::kMostChartWords;
+  }
+
+  void run(const Frame& frame) const {
+    const auto* phrases = frame.data<const int32_t>(in.phrases);
+    const auto* given = frame.data<const int32_t>(in.given);
+    const auto* known = frame.data<const int32_t>(in.known);
+    auto* const to = frame.data<int32_t>(out);
+    frame.pool().run(frame.rows(in.spans.offsets), [&](int64_t text, int worker) {
+      const int64_t first = phrases[text], end = phrases[text + 1];
+      if (given[text] != 0) {
+        std::copy(known + 2 * first, known + 2 * end, to + 2 * first);
+        return;
+      }
+      std::fill(to + 2 * first, to + 2 * end, 0);
+      if (end > first) parse(frame, text, worker, end - first, to + 2 * first);
+    });
+  }
+
+  /// Writes at most `places` phrases.
+  void parse(const Frame& frame, int64_t text, int worker, int64_t places, int32_t* to) const {
+    const auto* bounds = frame.data<const int32_t>(in.spans.bounds) + text;
+    const int64_t cell = frame.data<const int32_t>(in.spans.cells)[text];
+    const int64_t words = bounds[1] - bounds[0] - 1;
+    auto* const memory =
+        static_cast<std::byte*>(frame.workspace()) + static_cast<size_t>(worker) * workspace();
+    auto* const found = reinterpret_cast<int32_t*>(memory + kernels::chart_workspace());
+    float* const own = frame.data<float>(marginals) + cell;
+    kernels::tree_partition<float>(frame.data<const float>(in.scores) + cell, words, own, memory);
+    const int64_t count = kernels::best_tree<float>(own, words, threshold, found, memory);
+    const auto* behind = frame.data<const int32_t>(in.spans.behind) + bounds[0];
+    const auto* before = frame.data<const int32_t>(in.spans.before) + bounds[0];
+    for (int64_t i = 0; i < count && places > 0; ++i) {
+      const int32_t begin = found[2 * i], end = found[2 * i + 1];
+      if (end - begin == words) continue;
+      *to++ = behind[begin];
+      *to++ = before[end] + 1;
+      --places;
+    }
+  }
 };
 
 }  // namespace
@@ -117,6 +168,7 @@ Value tree_loss(Tape& tape, const TreeLossInputs& inputs, double weight) {
             {inputs.scores, inputs.gold, spans.offsets, spans.bounds, spans.cells, inputs.scale},
             {op.losses, op.total},
             {}};
+  if (inputs.given.present()) step.reads.push_back(inputs.given);
   if (tape.needs_gradient(inputs.scores)) {
     op.dscores = plan.temporary(inputs.scores.dtype, inputs.scores.rows, 1);
     step.writes.push_back(*op.dscores);
@@ -131,6 +183,24 @@ Value tree_loss(Tape& tape, const TreeLossInputs& inputs, double weight) {
   plan.add(std::move(step));
   plan.keep(op.total);
   return op.total;
+}
+
+Value parse_phrases(Tape& tape, const ParseInputs& inputs, double threshold) {
+  refuse_gpu(tape);
+  Plan& plan = tape.plan();
+  const SpanInputs& spans = inputs.spans;
+  const ParsePhrases op{inputs, threshold, plan.temporary(DType::f32, inputs.scores.rows, 1),
+                        plan.temporary(DType::i32, inputs.known.rows, 2)};
+  Step step{"parse_phrases",
+            {inputs.scores, inputs.given, inputs.phrases, inputs.known, spans.offsets, spans.bounds,
+             spans.cells, spans.before, spans.behind},
+            {op.marginals, op.out},
+            [op](const Frame& frame) { op.run(frame); }};
+  step.workspace = [op](const Extents&, int threads) {
+    return static_cast<size_t>(threads) * op.workspace();
+  };
+  plan.add(std::move(step));
+  return op.out;
 }
 
 }  // namespace hone::ops

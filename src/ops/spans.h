@@ -25,7 +25,23 @@ struct TreeLossInputs {
   Value gold;    ///< int32 [cells, 1]: 1 where the span is a constituent of the text's tree, else 0
   SpanInputs spans;
   Value scale;  ///< fp64 [1, 2], as in LossInputs
+  /// Where present, int32 [texts, 1]: 0 for a text without a tree, which counts for nothing.
+  Value given = {};
 };
+
+struct ParseInputs {
+  Value scores;   ///< fp32 [cells, 1]
+  Value given;    ///< int32 [texts, 1]: 1 where the text's phrases are known, else 0
+  Value phrases;  ///< int32, where each text's places for phrases begin; one more than texts
+  Value known;    ///< int32 [phrases, 2], token rows; read of texts whose phrases are known
+  SpanInputs spans;
+};
+
+/// Gives the phrases of each text, int32 [phrases, 2]: the token rows [begin, end) of those that
+/// are known, else of the constituents that kernels::best_tree() finds in the marginals of the
+/// scores. The whole is left out; places behind the last phrase are empty (begin = end). No
+/// gradient.
+Value parse_phrases(Tape& tape, const ParseInputs& inputs, double threshold);
 
 /// Gives the batch's share of the mean over texts of -log p(tree), fp64 [1, 1], times `weight`: a
 /// conditional random field over all trees, whose probability goes with e^(sum of the scores of

@@ -197,6 +197,11 @@ void write_checkpoint(const std::string& folder, const CheckpointContents& conte
   OutputFolder out(folder);
   Json hashes = Json::object();
   write_all_arrays(out.partial(), contents, hashes);
+  if (contents.write_concepts) {
+    const std::string copy = out.partial() + "/" + kConceptsCopy;
+    contents.write_concepts(copy);
+    hashes[kConceptsCopy] = hash_file(copy);
+  }
   for (const data::TextFile& file : contents.files->texts) write_text(out.partial(), file, hashes);
   write_text(out.partial(), {kState, state_text(contents.state, contents.optimizer_steps)}, hashes);
   Json run = Json::object();

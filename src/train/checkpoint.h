@@ -1,11 +1,15 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "train/checkpoint_contents.h"
 
 namespace hone::train {
+
+/// The copy of a self-explaining model's concepts, as the epoch began with them.
+inline constexpr const char* kConceptsCopy = "concepts.bin";
 
 /// All that a checkpoint is written from. What is pointed to must not change while it is written.
 struct CheckpointContents {
@@ -15,6 +19,8 @@ struct CheckpointContents {
   Isa isa{};  ///< the arrays' layout is this instruction set's
   RunState state;
   int64_t optimizer_steps = 0;
+  /// Where present, writes the copy of a self-explaining model's concepts.
+  std::function<void(const std::string& path)> write_concepts = {};
   /// Where true, each file of arrays has a thread: one is unpacked and hashed while another waits
   /// for the disk.
   bool in_threads = true;

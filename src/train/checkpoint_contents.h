@@ -10,12 +10,15 @@
 
 namespace hone::train {
 
+class ConceptKeeper;
+
 /// The parts of a run that a checkpoint is made of and filled into.
 struct Training {
   TrainedModel& model;
   optim::Optimizer& optimizer;
   RunState& state;
-  WeightAverage* average = nullptr;  ///< null where none is kept
+  WeightAverage* average = nullptr;         ///< null where none is kept
+  const ConceptKeeper* concepts = nullptr;  ///< null unless the model explains itself
 };
 
 /// The file of the moving average.

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "profile/recorder.h"
 #include "train/budget.h"
+#include "train/concept_keeper.h"
 #include "train/results.h"
 
 namespace hone::train {
@@ -54,6 +55,7 @@ CheckpointContents CheckpointWriter::contents() const {
   contents.isa = training_.model.model().parameters().isa();
   contents.state = training_.state;
   contents.optimizer_steps = training_.optimizer.steps();
+  if (training_.concepts) contents.write_concepts = training_.concepts->copy_writer();
   return contents;
 }
 

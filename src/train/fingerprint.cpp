@@ -4,6 +4,7 @@
 
 #include "comm/agree.h"
 #include "data/content_hash.h"
+#include "models/explainer.h"
 
 namespace hone::train {
 namespace {
@@ -31,6 +32,14 @@ std::string teacher_text(const Options& options, const Datasets& data) {
   return fmt::format("{} weight {} temperature {}", who, distill.weight, distill.temperature);
 }
 
+std::string explain_text(const Options& options, const models::ModelConfig& config) {
+  const models::ExplainSettings* settings = models::explain_settings(config);
+  if (!settings) return "none";
+  return fmt::format("{} neighbours, {} heads, {} words, weights {} {}, {} masked",
+                     settings->neighbours, settings->heads, settings->concept_words,
+                     settings->local_weight, settings->global_weight, options.explain.mask_phrases);
+}
+
 }  // namespace
 
 Fingerprint fingerprint_of(const Options& options, const TrainedModel& model, const Datasets& data,
@@ -48,6 +57,7 @@ Fingerprint fingerprint_of(const Options& options, const TrainedModel& model, co
        config.exits.method == models::ExitMethod::adaptive
            ? fmt::format("adaptive {} {}", options.model.exit_cost_weight, options.model.exit_cost)
            : models::exit_method_name(config.exits.method)},
+      {"explains itself", explain_text(options, config)},
       {"frozen weights", options.model.freeze},
       {"precision", std::string(dtype_name(options.step.dtype))},
       {"device", options.gpu ? "cuda" : "cpu"},

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/cuda/peak.h"
+#include "train/concept_keeper.h"
 #include "train/processor_peak.h"
 
 namespace hone::train {
@@ -92,6 +93,9 @@ void Loop::reserve(const Extents& largest) {
 void Loop::resume(const std::string& folder) {
   read_checkpoint(folder, training(), writer_.fingerprint(), parts_.pool);
   parts_.summary.last_checkpoint = folder;
+  if (parts_.concepts && state_.position.index > 0) {
+    parts_.concepts->restore(folder + "/" + kConceptsCopy, state_.position.epoch);
+  }
 }
 
 bool Loop::load_group(Started& step) {
@@ -306,6 +310,7 @@ void Loop::run_steps() {
   Summary& summary = parts_.summary;
   while (next_step() < step_schedule_.steps && !out_of_patience()) {
     profile::begin_step();
+    begin_epoch();
     Started step;
     if (!load_group(step)) break;
     start_step(std::move(step));

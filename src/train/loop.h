@@ -51,6 +51,7 @@ class Loop {
     ThreadPool& pool;
     Observer& observer;
     Summary& summary;
+    ConceptKeeper* concepts = nullptr;  ///< null unless the model explains itself
   };
 
   /// The weights are loaded. All parts must outlive this.
@@ -66,6 +67,8 @@ class Loop {
   void train();
   /// Loads the weights of the best checkpoint, where they are asked for and there is one.
   void load_best();
+  /// Encodes a self-explaining model's concepts with the weights as they are now.
+  void renew_concepts();
   /// Makes the moving average, where one is kept, the model's weights; training is over then.
   void take_average();
   /// Gives the checkpoint that this run wrote of the weights as they are now; empty: none.
@@ -106,6 +109,8 @@ class Loop {
   };
 
   bool load_group(Started& step);
+  /// Has a self-explaining model's concepts encoded for the epoch that begins.
+  void begin_epoch();
   /// Gives what the sum of a step's losses is divided by.
   double weight_of(const Started& step) const;
   /// Says whether there are neither other ranks nor other slices.
@@ -160,7 +165,7 @@ class Loop {
   double epoch() const;
   void run_steps();
   Training training() {
-    return {parts_.model, *optimizer_, state_, average_ ? &*average_ : nullptr};
+    return {parts_.model, *optimizer_, state_, average_ ? &*average_ : nullptr, parts_.concepts};
   }
   /// Says which checkpoint a run that fails leaves; waits for the one on its way.
   std::string what_is_left();

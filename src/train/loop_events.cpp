@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "train/concept_keeper.h"
 #include "train/loop.h"
 
 namespace hone::train {
@@ -138,6 +139,20 @@ void Loop::load_best() {
   parts_.model.restore(best, parts_.pool);
   restore_average(best, training());
   loaded_best_ = best;
+  evaluated_.reset();
+}
+
+void Loop::begin_epoch() {
+  if (!parts_.concepts) return;
+  const StageTimer timer(parts_.summary.stages, Stage::evaluation);
+  const profile::Span span("encoding concepts", profile::Stage::evaluation);
+  parts_.concepts->begin_epoch(state_.position.epoch);
+}
+
+void Loop::renew_concepts() {
+  if (!parts_.concepts) return;
+  const StageTimer timer(parts_.summary.stages, Stage::evaluation);
+  parts_.concepts->encode();
   evaluated_.reset();
 }
 

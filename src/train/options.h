@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "data/augment.h"
+#include "models/explain_settings.h"
 #include "models/model.h"
 #include "ops/loss.h"
 #include "optim/optimizer.h"
@@ -99,6 +100,15 @@ struct DistillOptions {
   double weight = 0.5;  ///< weighs the teacher's part of the loss; the labels have the rest
 };
 
+/// Says that the model learns to explain itself, and by what.
+struct ExplainOptions {
+  bool on = false;
+  std::vector<std::string> trees;  ///< files of trees over the training rows' texts
+  std::string parser;              ///< a parser's folder, which parses the texts that have no tree
+  models::ExplainSettings settings;
+  double mask_phrases = 0;  ///< share of the samples that lose a phrase, anew in each epoch
+};
+
 /// Everything a run depends on. Defaults are Trainer's where it has them.
 struct Options {
   ModelOptions model;
@@ -107,6 +117,7 @@ struct Options {
   ParallelOptions parallel;
   StoppingOptions stopping;
   DistillOptions distill;
+  ExplainOptions explain;
   optim::OptimizerOptions optimizer;
   double learning_rate = 5e-5;
   optim::ScheduleKind schedule = optim::ScheduleKind::linear;

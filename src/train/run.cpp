@@ -8,6 +8,7 @@
 #include "device/cuda.h"
 #include "plan/cuda_tuning.h"
 #include "train/budget.h"
+#include "train/concept_keeper.h"
 #include "train/exit_price.h"
 #include "train/fingerprint.h"
 #include "train/folder_lock.h"
@@ -77,6 +78,7 @@ class Run {
       train();
     } else {
       load();
+      model_->open_concepts(pool_);
       Evaluator evaluator(model_->model(), model_->processor(), pool_, {}, options_.planned);
       finish(evaluate_sets(evaluator, *corpus_, *data_, ranks_, summary_.stages));
     }
@@ -105,6 +107,9 @@ class Run {
       check_least_memory();
     }
     if (ranks_.size() > 1) agree_on_model(ranks_, options_, *model_);
+    if (options_.explain.on && options_.train) {
+      model_->set_trees(open_row_trees(options_, *corpus_, pool_), options_);
+    }
     // The first rank encodes what is not there yet; the others find it, or have a disk of their
     // own.
     if (!writes()) ranks_.barrier();
@@ -211,7 +216,7 @@ class Run {
     for (;;) {
       try {
         loop.emplace(Loop::Parts{options_, *corpus_, *data_, *sampler_, *model_, ranks_, pool_,
-                                 observer_, summary_},
+                                 observer_, summary_, concepts_ ? &*concepts_ : nullptr},
                      step_schedule_, loss_, fingerprint_);
         return loop->reserve(extents_of(largest_, model_->processor()));
       } catch (const Error& error) {
@@ -276,6 +281,10 @@ class Run {
                                   {ranks_.size(), devices_of(options_, ranks_), pool_.size()});
     if (ranks_.size() > 1) agree_on_run(ranks_, fingerprint_);
     load();
+    if (options_.explain.on) {
+      concepts_.emplace(ConceptKeeper::Parts{options_, *corpus_, *data_, *model_, pool_});
+      for (const std::string& note : concepts_->notes()) observer_.say(note);
+    }
     std::optional<Loop> loop;
     open_loop(loop);
     compare_with_full(largest_);
@@ -295,6 +304,7 @@ class Run {
     loop->train();
     if (summary_.interrupted) return;
     loop->load_best();
+    loop->renew_concepts();
     const LogEntry evaluation = loop->evaluate();
     loop->take_average();
     finish(evaluation, loop->checkpoint_of_weights());
@@ -322,6 +332,7 @@ class Run {
     if (!options_.train || !writes()) return;
     const StageTimer timer(summary_.stages, Stage::checkpoint);
     model_->save(options_.output, checkpoint);
+    if (concepts_) concepts_->write_store(options_.output);
   }
 
   Options options_;
@@ -336,6 +347,7 @@ class Run {
   std::optional<Corpus> corpus_;
   std::optional<TrainedModel> model_;
   std::optional<Datasets> data_;
+  std::optional<ConceptKeeper> concepts_;
   ops::LossOptions loss_;
   std::optional<MemoryEstimate> estimate_;
   std::optional<data::Sampler> sampler_;

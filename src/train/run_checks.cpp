@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "train/checkpoint.h"
+#include "train/corpus.h"
 
 namespace hone::train {
 namespace {
@@ -32,6 +33,31 @@ void check_parallel(const Options& options, const comm::Communicator& ranks) {
   }
 }
 
+/// Refuses what a self-explaining model does not go together with.
+void check_explain(const Options& options) {
+  const ExplainOptions& explain = options.explain;
+  if (!explain.on) {
+    if (explain.trees.empty() && explain.parser.empty() && explain.mask_phrases == 0) return;
+    fail(ErrorKind::usage, "{}: is of `explain`, which is missing",
+         !explain.trees.empty()    ? "explain.trees"
+         : !explain.parser.empty() ? "explain.parser"
+                                   : "explain.mask_phrases");
+  }
+  if (options.train && explain.trees.empty() && explain.parser.empty()) {
+    fail(ErrorKind::usage,
+         "explain.trees: missing; give files of trees over the training texts, or an "
+         "`explain.parser` that makes them");
+  }
+  const auto refuse = [](bool wanted, const char* field) {
+    if (wanted) fail(ErrorKind::unsupported, "{}: not together with `explain`", field);
+  };
+  refuse(options.data.task == kParseTask, "data.task");
+  refuse(options.average_decay > 0, "average_decay");
+  refuse(!options.distill.teacher.empty(), "distill.teacher");
+  refuse(options.model.exits.has_value(), "model.exits");
+  refuse(options.parallel.strategy == StrategyKind::dp, "parallel.strategy");
+}
+
 }  // namespace
 
 void check(const Options& options, const comm::Communicator& ranks) {
@@ -53,6 +79,7 @@ void check(const Options& options, const comm::Communicator& ranks) {
          "that were saved");
   }
   check_parallel(options, ranks);
+  check_explain(options);
 }
 
 void check_device(const Options& options, const comm::Communicator& ranks) {

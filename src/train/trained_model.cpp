@@ -11,6 +11,7 @@
 #include "io/folder.h"
 #include "io/weights.h"
 #include "models/built_in.h"
+#include "models/concept_encoder.h"
 #include "models/freeze.h"
 #include "models/init.h"
 #include "models/parser.h"
@@ -74,10 +75,16 @@ TrainedModel::TrainedModel(const Options& options, const Corpus& corpus) {
   if (corpus.parses && folder_.config->exits.method != models::ExitMethod::none) {
     fail(ErrorKind::unsupported, "model.exits: a parser has none");
   }
+  if (options.explain.on && !models::explain_settings(*folder_.config)) {
+    fail(ErrorKind::usage, "explain: missing a `model`; an encoder learns to explain itself");
+  }
   std::optional<nn::LoraOptions> lora = options.model.lora;
   if (!folder_.adapter.empty()) lora = models::open_adapter(folder_)->options();
   if (lora && corpus.parses) {
     fail(ErrorKind::unsupported, "lora: a parser has no adapters, its weights are trained");
+  }
+  if (lora && options.explain.on) {
+    fail(ErrorKind::unsupported, "lora: a self-explaining model has no adapters");
   }
   if (lora && !weights_from_) {
     fail(ErrorKind::usage, "lora: adapters need the weights of a `model` to stand beside");
@@ -140,7 +147,7 @@ void TrainedModel::check_exits() const {
 void TrainedModel::open_folder(const Options& options, const Corpus& corpus) {
   folder_ = models::open_model_folder(io::resolve_model(options.model.model));
   origin_ = folder_.path;
-  models::set_parser(corpus.parses, *folder_.config, folder_.config_json);
+  set_kind(options, corpus);
   weights_from_ = std::filesystem::absolute(folder_.path).string();  // adapters name it
   open_processor(options.model.tokenizer.empty() ? folder_.path : options.model.tokenizer, options);
 }
@@ -156,7 +163,7 @@ void TrainedModel::open_config(const Options& options, const Corpus& corpus) {
          quote(options.model.type));
   }
   folder_.config = models::read_model_config(folder_.config_json, file);
-  models::set_parser(corpus.parses, *folder_.config, folder_.config_json);
+  set_kind(options, corpus);
   if (options.model.tokenizer.empty()) {
     fail(ErrorKind::usage, "model.tokenizer: missing; a model from {} needs one", file);
   }
@@ -181,13 +188,39 @@ void TrainedModel::open_built_in(const Options& options) {
   processor_ = std::move(built_in.processor);
 }
 
+std::unique_ptr<data::Processor> TrainedModel::processor_from(const std::string& path,
+                                                              const Options& options) const {
+  return models::family_of(*folder_.config)
+      .open_processor(*folder_.config, {.path = path,
+                                        .model = origin_,
+                                        .max_units = options.model.max_length,
+                                        .clamps = true,
+                                        .image_limits = options.data.image_limits});
+}
+
 void TrainedModel::open_processor(const std::string& path, const Options& options) {
-  processor_ = models::family_of(*folder_.config)
-                   .open_processor(*folder_.config, {.path = path,
-                                                     .model = origin_,
-                                                     .max_units = options.model.max_length,
-                                                     .clamps = true,
-                                                     .image_limits = options.data.image_limits});
+  processor_path_ = path;
+  processor_ = processor_from(path, options);
+}
+
+void TrainedModel::set_kind(const Options& options, const Corpus& corpus) {
+  models::set_parser(corpus.parses, *folder_.config, folder_.config_json);
+  models::set_explainer(options.explain.on ? &options.explain.settings : nullptr, *folder_.config,
+                        folder_.config_json);
+}
+
+void TrainedModel::set_trees(std::shared_ptr<const data::TreeBank> trees, const Options& options) {
+  training_processor_ = processor_from(processor_path_, options);
+  auto& processor = dynamic_cast<data::ExplainProcessor&>(*training_processor_);
+  processor.set_trees(std::move(trees));
+  processor.set_masking(options.explain.mask_phrases, options.seed);
+}
+
+void TrainedModel::open_concepts(ThreadPool& pool) {
+  auto* const explainer = dynamic_cast<models::Explainer*>(model_.get());
+  if (explainer) {
+    explainer->set_concepts(models::open_concepts(folder_.path, *explainer, pool));
+  }
 }
 
 TrainedModel::Report TrainedModel::load(uint64_t seed, ThreadPool& pool) {

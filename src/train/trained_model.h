@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "data/processor.h"
+#include "data/tree_file.h"
 #include "models/folder.h"
 #include "models/load.h"
 #include "models/model.h"
@@ -42,6 +43,10 @@ class TrainedModel {
   const data::Processor& training_processor() const {
     return training_processor_ ? *training_processor_ : *processor_;
   }
+  /// Has training samples take the trees of their texts, and lose phrases as the options say.
+  void set_trees(std::shared_ptr<const data::TreeBank> trees, const Options& options);
+  /// Has a self-explaining model retrieve from the concepts of the folder that it came from.
+  void open_concepts(ThreadPool& pool);
   /// Says how training samples are changed; not at all where samples are texts.
   const data::AugmentOptions& augmentation() const { return augmentation_; }
   /// Says, by slot, what training changes.
@@ -77,12 +82,17 @@ class TrainedModel {
   void open_new(const models::Family& family, const Options& options, const Corpus& corpus);
   void open_built_in(const Options& options);
   void open_processor(const std::string& path, const Options& options);
+  std::unique_ptr<data::Processor> processor_from(const std::string& path,
+                                                  const Options& options) const;
+  /// Makes the config that of what the run trains: a parser, a model that explains itself.
+  void set_kind(const Options& options, const Corpus& corpus);
   void augment(const Options& options);
   void check_samples(const Corpus& corpus) const;
 
   std::string origin_;
   models::ModelFolder folder_;  ///< path is empty where the model has none
   std::optional<std::string> weights_from_;
+  std::string processor_path_;
   std::unique_ptr<data::Processor> processor_;
   data::AugmentOptions augmentation_;
   std::unique_ptr<data::Processor> training_processor_;  ///< null where that is processor_

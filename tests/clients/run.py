@@ -37,6 +37,7 @@ CLIENTS = {
     "curl": [PYTHON, "curl_client.py"],
     "nginx": [PYTHON, "nginx_probes.py"],
     "chromium": [PYTHON, "page_test.py"],
+    "chromium-explain": [PYTHON, "explain_page_test.py"],
 }
 
 
@@ -94,7 +95,7 @@ def main():
     with HoneServer(hone, MODELS, scratch / "server.log") as server:
         served.update(url=server.url, embed_url=server.model_url(EMBEDDERS[0]), log=str(server.log))
         (scratch / "served.json").write_text(json.dumps(served))
-        settings = {**os.environ, "HONE_SERVED": str(scratch / "served.json"),
+        settings = {**os.environ, "HONE": str(hone), "HONE_SERVED": str(scratch / "served.json"),
                     "NODE_PACKAGES": str(tools / "node"), "DEBIAN_PROGRAMS": str(tools / "debian"),
                     "SCRATCH": str(scratch), "PYTHONDONTWRITEBYTECODE": "1",
                     "TOKENIZERS_PARALLELISM": "false", "NO_PROXY": "127.0.0.1",

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "data/text_processor.h"
+#include "infer/gauss_legendre.h"
+#include "models/embedding_gradient.h"
+#include "models/encoder.h"
+#include "models/folder.h"
+#include "plan/runner.h"
+
+namespace hone::infer {
+
+struct IntegratedGradientsOptions {
+  int64_t steps = 50;      ///< points of the path at which the gradient is taken
+  int64_t max_length = 0;  ///< tokens a text; 0: what the folder says
+};
+
+/// What each token gave to the answer's logit.
+struct TokenShares {
+  std::vector<float> logits;
+  int64_t answer = 0;  ///< the logit that is explained: the highest
+  std::vector<text::Span> offsets;
+  std::vector<uint8_t> special;  ///< 1: a token that no text has; its share is 0
+  std::vector<double> shares;    ///< by token
+  /// How much the logit is above that of the baseline; the shares sum to it, but for the error of
+  /// the path's points.
+  double difference = 0;
+  int64_t full_tokens = 0;  ///< tokens before the text was cut
+};
+
+/// Integrated gradients (Sundararajan, Taly and Yan, 2017) of any classifier of the encoders. The
+/// path leads from the embeddings of a baseline, which has the padding token in place of every one
+/// that is not special, to those of the text, where the first layer reads them. The steps of all
+/// texts run in packed batches, in fp32 on the processor. A text's shares have the same bits in any
+/// company.
+class IntegratedGradients {
+ public:
+  /// `model` is a folder or a name in the local cache. The pool must outlive this.
+  IntegratedGradients(const std::string& model, ThreadPool& pool,
+                      const IntegratedGradientsOptions& options = {});
+
+  /// One call at a time; each uses the pool's threads.
+  std::vector<TokenShares> explain(std::span<const std::string_view> texts);
+
+  const models::ModelConfig& config() const { return *folder_.config; }
+  const data::TextProcessor& processor() const { return *processor_; }
+
+ private:
+  struct Group;
+  void open_model();
+  std::vector<text::Encoding> encode(std::span<const std::string_view> texts) const;
+  void explain_group(std::span<const text::Encoding> encodings, std::span<TokenShares> out);
+  void append(std::span<const int32_t> ids, const text::Encoding& encoding,
+              data::Batch& batch) const;
+  /// Computes what the first layer reads of a batch: [tokens, hidden].
+  std::vector<float> embeddings_of(const data::Batch& batch);
+  /// Computes the logits of a batch, as `hone predict` does.
+  std::vector<float> logits_of(const data::Batch& batch);
+  void run_path(const Group& group, std::span<TokenShares> out);
+  struct Steps;
+  void run_steps(const Group& group, const Steps& steps, std::span<TokenShares> out);
+
+  ThreadPool& pool_;
+  IntegratedGradientsOptions options_;
+  Quadrature rule_;
+  models::ModelFolder folder_;
+  std::unique_ptr<data::TextProcessor> processor_;
+  std::unique_ptr<models::Model> model_;
+  models::Pass forward_;
+  models::EmbeddingGradient passes_;
+  std::unique_ptr<Runner> answers_;
+  std::unique_ptr<Runner> embeddings_;
+  std::unique_ptr<Runner> layers_;
+  int64_t most_tokens_ = 0;
+};
+
+}  // namespace hone::infer

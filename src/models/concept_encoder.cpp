@@ -1,0 +1,98 @@
+#include "models/concept_encoder.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/utf8.h"
+#include "plan/backend.h"
+
+namespace hone::models {
+
+ConceptEncoder::ConceptEncoder(Explainer& model, const data::ExplainProcessor& processor,
+                               ThreadPool& pool, std::shared_ptr<Arena> arena)
+    : model_(model),
+      processor_(processor),
+      pool_(pool),
+      pass_(model.record_sentences()),
+      runner_(pass_.plan, model.parameters().arrays_for(DType::f32, pass_.shadows, true), pool,
+              {.arena = std::move(arena)}) {}
+
+void ConceptEncoder::run(std::span<const data::EncodedSample> texts, const Take& take) {
+  model_.parameters().refresh(pool_);
+  const int64_t most = processor_.pass_units(Backend::of(DeviceKind::cpu).efficient_rows());
+  data::Batch batch(processor_.layout());
+  for (size_t first = 0; first < texts.size();) {
+    batch.clear();
+    size_t end = first;
+    for (; end < texts.size(); ++end) {
+      if (end > first && batch.units + texts[end].units > most) break;
+      processor_.append(texts[end].bytes, 0, batch);
+    }
+    runner_.resize(batch.extents());
+    pass_.bind(batch, runner_);
+    runner_.run();
+    const auto* vectors = runner_.output<float>(pass_.output);
+    for (size_t i = first; i < end; ++i) {
+      take(static_cast<int64_t>(i), vectors + static_cast<int64_t>(i - first) * pass_.output.width);
+    }
+    first = end;
+  }
+}
+
+void ConceptEncoder::encode(explain::ConceptSet& concepts) {
+  if (samples_.empty()) {
+    std::vector<data::RawSample> raw;
+    for (int64_t i = 0; i < concepts.size(); ++i) raw.push_back({concepts.text(i), {}});
+    processor_.encode(raw, pool_, samples_);
+  }
+  concepts.clear_vectors();
+  run(samples_, [&](int64_t i, const float* vector) { concepts.add_vector(i, vector); });
+}
+
+void add_concepts(std::string_view raw, const data::TreeBank& trees, int64_t most_words,
+                  int64_t label, int64_t row, explain::ConceptSet& concepts) {
+  const std::string text = replace_invalid_utf8(raw);
+  const std::optional<trees::Tree> tree = trees.index.find(text);
+  if (!tree) return;
+  const auto words = trees::locate_words(*tree, text);
+  if (!words) return;
+  std::vector<size_t> bytes;  // where each code point begins
+  for (size_t at = 0; at < text.size(); at += decode_utf8(text, at).size) bytes.push_back(at);
+  bytes.push_back(text.size());
+  for (const trees::Constituent& each : tree->constituents) {
+    if (each.size() > most_words) continue;
+    const size_t begin = bytes[(*words)[static_cast<size_t>(each.begin)].begin];
+    const size_t end = bytes[(*words)[static_cast<size_t>(each.end) - 1].end];
+    concepts.add(std::string_view(text).substr(begin, end - begin), label, row);
+  }
+}
+
+data::Hash128 hash_weights(const std::string& folder) {
+  data::ContentHash hash;
+  bool any = false;
+  for (const char* name : {"model.safetensors", "adapter_model.safetensors"}) {
+    const std::string file = folder + "/" + name;
+    if (!file_exists(file)) continue;
+    hash.text(name);
+    hash.file(file);
+    any = true;
+  }
+  if (!any) {
+    fail(ErrorKind::bad_file, "{}: no model.safetensors, as `hone train` writes it", folder);
+  }
+  return hash.value();
+}
+
+std::shared_ptr<const explain::Concepts> open_concepts(const std::string& folder,
+                                                       const Explainer& model, ThreadPool& pool) {
+  const std::string file = folder + "/" + explain::kConceptFile;
+  if (!file_exists(file)) {
+    fail(ErrorKind::bad_file,
+         "{}: missing; `hone explain` with `explain.build_store` makes the model's concepts", file);
+  }
+  auto store = std::make_shared<explain::ConceptStore>(file);
+  store->require(hash_weights(folder), model.config().hidden_size,
+                 static_cast<int64_t>(model.config().labels.size()));
+  return std::make_shared<explain::Concepts>(std::move(store), explain::Scan::bytes, pool);
+}
+
+}  // namespace hone::models

@@ -1,0 +1,188 @@
+// A classifier that explains itself is trained, written, read again and answers.
+#include "explain/concept_store.h"
+#include "models/concept_encoder.h"
+#include "train/checkpoint.h"
+#include "train/explain_fixture.h"
+
+namespace hone::train {
+namespace {
+
+double value_of(const Summary& summary, const std::string& name) {
+  for (const auto& [key, value] : summary.evaluation) {
+    if (key == name) return value;
+  }
+  return -1;
+}
+
+TEST_F(ExplainRun, LearnsAndAnswersAsItsFolderDoes) {
+  Options options = explaining("out");
+  options.epochs = 150;
+  options.learning_rate = 2e-3;
+  Listener listener;
+  const Summary summary = run(options, listener);
+  EXPECT_GE(value_of(summary, "eval_accuracy"), 0.9);
+  EXPECT_LT(listener.losses.back(), listener.losses.front() / 2);
+  const auto said = [&](const std::string& line) {
+    return std::find(listener.lines.begin(), listener.lines.end(), line) != listener.lines.end();
+  };
+  EXPECT_TRUE(said("1 of 10 training rows have no tree, and so no phrases"));
+
+  const explain::ConceptStore store(options.output + "/" + explain::kConceptFile);
+  EXPECT_EQ(store.model(), models::hash_weights(options.output));
+  std::vector<std::string> texts;
+  for (int64_t i = 0; i < store.size(); ++i) texts.emplace_back(store.text(i));
+  EXPECT_EQ(std::count(texts.begin(), texts.end(), "the film"), 1);
+  EXPECT_EQ(std::count(texts.begin(), texts.end(), "a film of the time"), 1) << "a whole row";
+  EXPECT_EQ(std::count(texts.begin(), texts.end(), "not the film"), 0) << "it has no tree";
+
+  Options again = explaining("again");
+  again.model.model = options.output;
+  again.output = folder("evaluated");
+  again.train = false;
+  EXPECT_EQ(value_of(run(again, listener), "eval_loss"), value_of(summary, "eval_loss"));
+}
+
+struct Case {
+  const char* name;
+  std::function<void(Options&)> change;
+};
+
+class ExplainResume : public ExplainRun, public testing::WithParamInterface<Case> {};
+
+TEST_P(ExplainResume, EqualsTheStraightRunBitForBit) {
+  Options straight = explaining("straight");
+  straight.epochs = 3;
+  GetParam().change(straight);
+  Listener whole;
+  const Summary wanted = run(straight, whole);
+  Options halves = straight;
+  halves.output = folder("halves");
+  halves.saving.kind = Interval::Kind::epoch;
+  Listener first(4);  // three steps an epoch: amid the second
+  EXPECT_TRUE(run(halves, first).interrupted);
+  EXPECT_TRUE(file_exists(checkpoint_path(halves.output, 4) + "/" + kConceptsCopy));
+  halves.resume = "last";
+  Listener between(5);  // once more amid it, with concepts that came from a checkpoint
+  EXPECT_TRUE(run(halves, between).interrupted);
+  Listener second;
+  const Summary resumed = run(halves, second);
+  EXPECT_EQ(weights(halves.output), weights(straight.output));
+  EXPECT_EQ(read_file(halves.output + "/" + explain::kConceptFile),
+            read_file(straight.output + "/" + explain::kConceptFile));
+  EXPECT_EQ(value_of(resumed, "eval_loss"), value_of(wanted, "eval_loss"));
+  std::vector<double> losses = first.losses;
+  losses.insert(losses.end(), between.losses.begin(), between.losses.end());
+  losses.insert(losses.end(), second.losses.begin(), second.losses.end());
+  EXPECT_EQ(losses, whole.losses);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Runs, ExplainResume,
+    testing::Values(Case{"plain", [](Options&) {}},
+                    Case{"masked", [](Options& o) { o.explain.mask_phrases = 0.5; }},
+                    Case{"bf16", [](Options& o) { o.step.dtype = DType::bf16; }},
+                    Case{"best",
+                         [](Options& o) {
+                           o.saving.kind = Interval::Kind::epoch;
+                           o.stopping.load_best = true;
+                         }}),
+    [](const auto& test) { return test.param.name; });
+
+class ExplainFamilies : public ExplainRun, public testing::WithParamInterface<const char*> {
+ protected:
+  /// Some of the folders have none of their own.
+  static std::string tokenizer() {
+    return file_exists(golden(GetParam()) + "/tokenizer.json") ? GetParam() : "bert-words";
+  }
+};
+
+TEST_P(ExplainFamilies, TrainInBf16WithCheckpointedLayers) {
+  Options plain = explaining("plain");
+  plain.model.model = golden(GetParam());
+  plain.model.tokenizer = golden(tokenizer());
+  Listener plain_losses;
+  run(plain, plain_losses);
+  Options low = explaining("low");
+  low.model.model = golden(GetParam());
+  low.model.tokenizer = golden(tokenizer());
+  low.step.dtype = DType::bf16;
+  low.step.checkpoint_segments = 2;
+  Listener losses;
+  run(low, losses);
+  ASSERT_EQ(losses.losses.size(), plain_losses.losses.size());
+  for (size_t i = 0; i < losses.losses.size(); ++i) {
+    EXPECT_NEAR(losses.losses[i], plain_losses.losses[i], 0.1);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, ExplainFamilies,
+                         testing::Values("bert-words", "roberta-regression",
+                                         "xlm-roberta-multi-label", "distilbert-learned",
+                                         "albert-groups"),
+                         [](const auto& test) {
+                           std::string name = test.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+TEST_F(ExplainRun, MaskedPhrasesChangeTheLosses) {
+  Listener plain, masked;
+  run(explaining("plain"), plain);
+  Options options = explaining("masked");
+  options.explain.mask_phrases = 1;
+  run(options, masked);
+  EXPECT_NE(plain.losses, masked.losses);
+}
+
+TEST_F(ExplainRun, AParserMakesTheTreesThatAreNotGiven) {
+  Options parsing = options("parser");
+  parsing.data = {};
+  parsing.data.task = "parse";
+  parsing.data.train_file = write("trees.txt", kExplainTrees);
+  parsing.model.model = golden("bert-words");
+  parsing.evaluate = false;
+  Listener listener;
+  run(parsing, listener);
+  Options options = explaining("out");
+  options.explain.trees.clear();
+  options.explain.parser = parsing.output;
+  Listener said;
+  run(options, said);
+  for (const std::string& line : said.lines) EXPECT_EQ(line.find("have no tree"), line.npos);
+}
+
+TEST_F(ExplainRun, WhatIsMissingOrBadIsSaid) {
+  Listener listener;
+  const auto said = [&](const std::function<void(Options&)>& change) {
+    Options options = explaining("out");
+    change(options);
+    return complaint([&] { run(options, listener); });
+  };
+  EXPECT_EQ(said([](Options& o) { o.explain.trees.clear(); }),
+            "explain.trees: missing; give files of trees over the training texts, or an "
+            "`explain.parser` that makes them");
+  EXPECT_EQ(said([](Options& o) { o.explain.on = false; }),
+            "explain.trees: is of `explain`, which is missing");
+  EXPECT_EQ(said([](Options& o) { o.model.model.clear(); }),
+            "explain: missing a `model`; an encoder learns to explain itself");
+  EXPECT_EQ(said([](Options& o) { o.model.lora = nn::LoraOptions{}; }),
+            "lora: a self-explaining model has no adapters");
+  EXPECT_EQ(said([](Options& o) { o.average_decay = 0.9; }),
+            "average_decay: not together with `explain`");
+  EXPECT_EQ(said([](Options& o) { o.model.model = golden("electra-projected"); }),
+            "explain: bert, roberta, xlm-roberta, distilbert and albert explain themselves, not a "
+            "model of type 'electra'");
+  EXPECT_EQ(said([&](Options& o) { o.explain.trees = {write("other.txt", "(S a (NP b c))")}; }),
+            "explain.trees: no row of " + folder("rows.csv") +
+                " has a tree with phrases of 2 to 5 words; nothing could be retrieved");
+  EXPECT_EQ(said([&](Options& o) { o.explain.trees = {write("bad.txt", "(S a b")}; }),
+            folder("bad.txt") + ": line 1: tree: a bracket is never closed");
+  EXPECT_NE(said([&](Options& o) {
+              o.data.train_file = o.data.validation_file =
+                  write("pairs.csv", "label,text,text_pair\na,b,c\nd,e,f\n");
+            }).find("a pair of texts; a self-explaining model reads one"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace hone::train
