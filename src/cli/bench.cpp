@@ -64,14 +64,21 @@ std::string json_of(const study::TrainBenchResult& result) {
     out += fmt::format(",\"{}\":", name);
     append_json(out, value);
   }
-  out += ",\"op_ms\":{";
-  for (const OpTime& op : result.ops) {
-    if (&op != &result.ops.front()) out += ',';
-    append_json(out, op.name);
-    out += ':';
-    append_json(out, op.seconds * 1e3 / static_cast<double>(result.steps));
-  }
-  return out + "}}\n";
+  const auto steps = static_cast<double>(result.steps);
+  const auto append_ops = [&](const char* field, const auto& number) {
+    out += fmt::format(",\"{}\":{{", field);
+    for (const OpTime& op : result.ops) {
+      if (&op != &result.ops.front()) out += ',';
+      append_json(out, op.name);
+      out += ':';
+      append_json(out, number(op) / steps);
+    }
+    out += '}';
+  };
+  append_ops("op_ms", [](const OpTime& op) { return op.seconds * 1e3; });
+  append_ops("op_gflop", [](const OpTime& op) { return op.flops * 1e-9; });
+  append_ops("op_gbyte", [](const OpTime& op) { return op.bytes * 1e-9; });
+  return out + "}\n";
 }
 
 std::string text_of(const study::TrainBenchResult& result) {
@@ -84,9 +91,9 @@ std::string text_of(const study::TrainBenchResult& result) {
       100 * result.share_of_peak, result.forward_ms, result.backward_ms, result.optimizer_ms,
       static_cast<double>(result.activation_bytes) / kMega);
   for (const OpTime& op : result.ops) {
-    out += fmt::format("  {:<24} {:9.2f} ms  {:7.1f} GFLOP/s\n", op.name,
+    out += fmt::format("  {:<24} {:9.2f} ms  {:7.1f} GFLOP/s  {:7.1f} GB/s\n", op.name,
                        op.seconds * 1e3 / static_cast<double>(result.steps),
-                       op.flops / op.seconds * 1e-9);
+                       op.flops / op.seconds * 1e-9, op.bytes / op.seconds * 1e-9);
   }
   return out;
 }
@@ -159,6 +166,8 @@ int bench(const Words& words) {
   arguments.text("--lengths", "FILE", lengths, "token counts of the -sst2- cases, one a line");
   bool checkpointing = false;
   arguments.flag("--gradient_checkpointing", checkpointing, "of the train- cases: every layer");
+  bool layers = false;
+  arguments.flag("--layers", layers, "of the train- cases: each layer's operations");
   LoaderFlags loader;
   arguments.integer("--workers", 0, 256, loader.workers, "of loader: threads that make batches");
   arguments.integer("--batch", 1, 1 << 20, loader.batch, "of loader: samples a batch; default 32");
@@ -188,8 +197,8 @@ int bench(const Words& words) {
   options.seconds = static_cast<double>(seconds);
   if (!lengths.empty()) options.lengths = read_lengths(lengths);
   if (name.starts_with("train-")) {
-    const auto result =
-        study::run_train_bench(name, {options, checkpointing ? int64_t{1} << 20 : int64_t{0}});
+    const auto result = study::run_train_bench(
+        name, {options, checkpointing ? int64_t{1} << 20 : int64_t{0}, layers});
     print(arguments.common().json ? json_of(result) : text_of(result));
     return kDone;
   }

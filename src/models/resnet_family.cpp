@@ -124,7 +124,9 @@ std::vector<std::pair<std::string, Json>> named_resnets() {
   return {{"resnet18", with(basic, {{"depths", {2, 2, 2, 2}}})},
           {"resnet34", with(basic, {{"depths", {3, 4, 6, 3}}})},
           {"resnet50", Json::object()},
-          {"resnet18-cifar", with(basic, {{"depths", {2, 2, 2, 2}}, {"stem", "cifar"}})}};
+          {"resnet18-cifar", with(basic, {{"depths", {2, 2, 2, 2}}, {"stem", "cifar"}})},
+          {"resnet34-cifar", with(basic, {{"depths", {3, 4, 6, 3}}, {"stem", "cifar"}})},
+          {"resnet50-cifar", {{"stem", "cifar"}}}};
 }
 
 NewModel make_new_resnet(const Json& fields, const std::string& file,

@@ -105,7 +105,8 @@ size_t Plan::prune(size_t count) {
   return left;
 }
 
-double Plan::flops(const Extents& extents) const {
+double Plan::flops(const Extents& batch) const {
+  const Extents extents = complete(batch);
   double total = 0;
   for (const Step& step : steps_) {
     if (step.flops) total += step.flops(extents);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <string_view>
+#include <string>
 #include <vector>
 
 #include "plan/plan.h"
@@ -25,20 +25,22 @@ class RunSink {
 
 /// Time spent under one op's name.
 struct OpTime {
-  std::string_view name;
+  std::string name;
   int64_t calls = 0;
   double seconds = 0;
   double flops = 0;
   double bytes = 0;
 };
 
-/// Sums up steps by the names of their ops.
+/// Sums up steps by the names of their ops, or by those and their layers.
 class OpTimes : public RunSink {
  public:
+  explicit OpTimes(bool by_layer = false) : by_layer_(by_layer) {}
   void on_step(const StepEvent& event) override;
   const std::vector<OpTime>& list() const { return list_; }
 
  private:
+  bool by_layer_;
   std::vector<OpTime> list_;
 };
 

@@ -19,7 +19,7 @@
 namespace hone::study {
 namespace {
 
-constexpr std::array<BenchCase, 20> kCases = {{{"bert-base-b1-len32", kBertBase, 1, 32},
+constexpr std::array<BenchCase, 22> kCases = {{{"bert-base-b1-len32", kBertBase, 1, 32},
                                                {"bert-base-b1-len128", kBertBase, 1, 128},
                                                {"bert-base-b8-len128", kBertBase, 8, 128},
                                                {"bert-base-b32-len128", kBertBase, 32, 128},
@@ -36,6 +36,8 @@ constexpr std::array<BenchCase, 20> kCases = {{{"bert-base-b1-len32", kBertBase,
                                                {"lstm-sst2-b128", kLstm, 128, 0},
                                                {"resnet18-b1", kResNet18, 1, 1},
                                                {"resnet18-b8", kResNet18, 8, 1},
+                                               {"resnet18-32px-b512", kResNet18, 512, 32},
+                                               {"resnet18-cifar-b512", kResNet18Cifar, 512, 1},
                                                {"resnet50-b1", kResNet50, 1, 1},
                                                {"resnet50-b8", kResNet50, 8, 1},
                                                {"resnet50-b256", kResNet50, 256, 1}}};
@@ -94,8 +96,10 @@ BenchResult run_bench_case(const std::string& name, const BenchOptions& options)
   ThreadPool pool(options.threads > 0 ? options.threads : usable_cores());
   const bool gpu = select_device(options.device);
   const CudaTuning tuning(gpu ? options.tuning : "");
-  const std::unique_ptr<models::Model> model = models::make_model(
-      *bench_config(bench.shape), {options.dtype, Target::of(gpu), true, {}, true});
+  const std::unique_ptr<data::Processor> processor = bench_processor(bench);
+  const std::unique_ptr<models::Model> model =
+      models::make_model(*bench_config(bench.shape),
+                         {options.dtype, Target::of(gpu), true, {}, true, processor.get()});
   models::init_random(*model, 1, 0.02f, pool);
   const std::vector<data::Batch> batches =
       make_bench_batches(bench.batch, bench.length, options.lengths, model->config());

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "data/image_batch.h"
+#include "data/image_processor.h"
 #include "models/config.h"
 #include "models/lstm.h"
 #include "models/resnet.h"
@@ -43,7 +44,7 @@ std::unique_ptr<models::ModelConfig> lstm_config(const BenchShape& shape) {
 
 std::unique_ptr<models::ModelConfig> resnet_config(const BenchShape& shape) {
   Json json = models::config_of_type(shape.model);
-  json["num_labels"] = 1000;
+  json["num_labels"] = json.contains("stem") ? 10 : 1000;
   return models::read_model_config(json, shape.model);
 }
 
@@ -97,6 +98,11 @@ std::unique_ptr<models::ModelConfig> bench_config(const BenchShape& shape, float
   return config.clone();
 }
 
+std::unique_ptr<data::Processor> bench_processor(const BenchCase& bench) {
+  if (!bench.shape.is_resnet() || bench.length <= 1) return nullptr;
+  return std::make_unique<data::ImageProcessor>(data::square_image_options(bench.length));
+}
+
 /// Draws 872 lengths with SST-2 dev's mean of about 25 tokens and its long tail.
 static std::vector<int64_t> drawn_lengths() {
   std::vector<int64_t> lengths;
@@ -113,7 +119,7 @@ std::vector<data::Batch> make_bench_batches(int64_t batch, int64_t length,
                                             const models::ModelConfig& config) {
   std::vector<data::Batch> batches;
   if (const auto* images = dynamic_cast<const models::ResNetConfig*>(&config)) {
-    batches.push_back(image_batch(batch, images->usual_side()));
+    batches.push_back(image_batch(batch, length > 1 ? length : images->usual_side()));
     return batches;
   }
   const data::TextLimits limits = limits_of(config);

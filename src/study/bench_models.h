@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "data/processor.h"
 #include "data/text_batch.h"
 #include "models/model_config.h"
 
@@ -27,12 +28,14 @@ inline constexpr BenchShape kResNet18 = {"resnet18", 0, 0, 0, 0};
 inline constexpr BenchShape kResNet34 = {"resnet34", 0, 0, 0, 0};
 inline constexpr BenchShape kResNet50 = {"resnet50", 0, 0, 0, 0};
 inline constexpr BenchShape kResNet18Cifar = {"resnet18-cifar", 0, 0, 0, 0};
+inline constexpr BenchShape kResNet34Cifar = {"resnet34-cifar", 0, 0, 0, 0};
+inline constexpr BenchShape kResNet50Cifar = {"resnet50-cifar", 0, 0, 0, 0};
 
 struct BenchCase {
   const char* name;
   BenchShape shape;
   int64_t batch;
-  int64_t length;  ///< 0: SST-2's
+  int64_t length;  ///< 0: SST-2's; of images the side, where 1 is the usual one
 };
 std::vector<std::string> names_of(std::span<const BenchCase> cases);
 /// Finds a case; an unknown name is a usage error that lists the known ones.
@@ -40,9 +43,11 @@ const BenchCase& find_case(std::span<const BenchCase> cases, const std::string& 
 
 /// Gives the shape's config. Encoders drop `dropout` everywhere, the LSTM what the reference does.
 std::unique_ptr<models::ModelConfig> bench_config(const BenchShape& shape, float dropout = 0);
+/// Gives what says the size of the case's images; null: as the model usually has it.
+std::unique_ptr<data::Processor> bench_processor(const BenchCase& bench);
 /// Makes random sequences for a model of bench_config(), `batch` together. `length` 0: as long as
 /// `lengths` says, or where that is empty as 872 draws like SST-2 dev's. Models of images get one
-/// batch of the size that they usually read.
+/// batch.
 std::vector<data::Batch> make_bench_batches(int64_t batch, int64_t length,
                                             std::vector<int64_t> lengths,
                                             const models::ModelConfig& config);

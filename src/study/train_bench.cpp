@@ -21,7 +21,7 @@
 namespace hone::study {
 namespace {
 
-constexpr std::array<BenchCase, 13> kTrainCases = {
+constexpr std::array<BenchCase, 17> kTrainCases = {
     {{"train-bert-base-b8-len128", kBertBase, 8, 128},
      {"train-bert-base-b32-len128", kBertBase, 32, 128},
      {"train-minilm-b32-len128", kMiniLm, 32, 128},
@@ -32,6 +32,10 @@ constexpr std::array<BenchCase, 13> kTrainCases = {
      {"train-lstm-b128-len100", kLstm, 128, 100},
      {"train-lstm-sst2-b128", kLstm, 128, 0},
      {"train-resnet18-cifar-b128", kResNet18Cifar, 128, 1},
+     {"train-resnet34-cifar-b128", kResNet34Cifar, 128, 1},
+     {"train-resnet50-cifar-b128", kResNet50Cifar, 128, 1},
+     {"train-resnet18-cifar-b512", kResNet18Cifar, 512, 1},
+     {"train-resnet18-32px-b512", kResNet18, 512, 32},
      {"train-resnet18-b256", kResNet18, 256, 1},
      {"train-resnet34-b256", kResNet34, 256, 1},
      {"train-resnet50-b256", kResNet50, 256, 1}}};
@@ -62,11 +66,13 @@ uint64_t free_device_bytes() {
 /// One model, stepped over batches.
 class Run {
  public:
-  Run(const BenchShape& shape, const TrainBenchOptions& options, ThreadPool& pool)
+  Run(const BenchCase& bench, const TrainBenchOptions& options, ThreadPool& pool)
       : pool_(pool),
-        model_(models::make_model(
-            *bench_config(shape, 0.1f),
-            {DType::f32, Target::of(select_device(options.common.device)), true, {}})) {
+        processor_(bench_processor(bench)),
+        model_(models::make_model(*bench_config(bench.shape, 0.1f),
+                                  {.target = Target::of(select_device(options.common.device)),
+                                   .processor = processor_.get()})) {
+    const BenchShape& shape = bench.shape;
     if (gpu()) free_before_ = free_device_bytes();
     models::init_random(*model_, 1, 0.02f, pool);
     optimizer_ = optim::Optimizer::make(model_->parameters(), models::trainable_slots(*model_, ""),
@@ -102,6 +108,7 @@ class Run {
 
  private:
   ThreadPool& pool_;
+  std::unique_ptr<data::Processor> processor_;
   std::unique_ptr<models::Model> model_;
   std::unique_ptr<optim::Optimizer> optimizer_;
   std::optional<train::Stepper> stepper_;
@@ -122,7 +129,7 @@ std::vector<std::string> train_bench_names() { return names_of(kTrainCases); }
 TrainBenchResult run_train_bench(const std::string& name, const TrainBenchOptions& options) {
   const BenchCase& bench = find_case(kTrainCases, name);
   ThreadPool pool(options.common.threads > 0 ? options.common.threads : usable_cores());
-  Run run(bench.shape, options, pool);
+  Run run(bench, options, pool);
   std::vector<data::Batch> batches =
       make_bench_batches(bench.batch, bench.length, options.common.lengths, run.config());
   for (data::Batch& batch : batches) {
@@ -143,7 +150,7 @@ TrainBenchResult run_train_bench(const std::string& name, const TrainBenchOption
   const double forward = run.stepper().times().forward;
   const double backward = run.stepper().times().backward;
   const double updates = run.optimizer_seconds();
-  OpTimes ops;
+  OpTimes ops(options.by_layer);
   if (!run.gpu()) run.stepper().runner().set_sink(&ops);
   std::vector<double> steps;
   double flops = 0;
@@ -183,6 +190,7 @@ TrainBenchResult run_train_bench(const std::string& name, const TrainBenchOption
     const double steps_timed = run.gpu() ? kTimedSteps : count;
     op.seconds *= count / steps_timed;
     op.flops *= count / steps_timed;
+    op.bytes *= count / steps_timed;
   }
   std::sort(steps.begin(), steps.end());
   result.median_ms = at_share(steps, 0.5) * 1e3;

@@ -8,6 +8,7 @@ namespace hone::study {
 struct TrainBenchOptions {
   BenchOptions common;
   int64_t checkpoint_segments = 0;
+  bool by_layer = false;  ///< ops are told apart by their layers, too
 };
 
 struct TrainBenchResult {

@@ -48,6 +48,13 @@ TEST(Axes, CountsComeWithTheBatchAndTheRestFollows) {
   EXPECT_EQ(axes.complete(whole), whole);
 }
 
+TEST(Axes, APlansFlopsAreThoseOfTheWholeBatch) {
+  Plan plan;
+  plan.set_axes(std::make_shared<Axes>(image_axes()));
+  add(plan, plan.input(DType::f32, kPixels, 2), 1);
+  EXPECT_EQ(plan.flops(image_batch(5, 3)), 15. * 2);
+}
+
 TEST(Axes, BucketsRoundCountsAndDeriveFromWhatIsRounded) {
   const Axes axes = image_axes();
   const Extents bucket = axes.bucket(axes.complete(image_batch(5, 3)));

@@ -185,6 +185,20 @@ TEST(Runner, OpTimesSumUpByName) {
   EXPECT_EQ(times.list()[1].bytes, 2. * 4 * Chain::kWidth * sizeof(float));
 }
 
+TEST(Runner, OpTimesAreThoseOfLayersWhereAskedFor) {
+  Chain chain;
+  chain.plan.set_scope("last");
+  chain.plan.add({"add", {chain.sums.back()}, {}, [](const Frame&) {}});
+  Runner runner(chain.plan, {}, chain.pool);
+  OpTimes times(true);
+  runner.set_sink(&times);
+  chain.run(runner, 4);
+  ASSERT_EQ(times.list().size(), 2u);
+  EXPECT_EQ(times.list()[0].name, "add");
+  EXPECT_EQ(times.list()[1].name, "last: add");
+  EXPECT_EQ(times.list()[1].calls, 1);
+}
+
 TEST(Runner, WhatIsFetchedStaysWhileLaterRunsGoOn) {
   Chain chain;
   chain.plan.keep(chain.sums[0]);
