@@ -112,7 +112,7 @@ class SmallRun {
   /// packed and streams as it is.
   std::string stream_folder(DType dtype) {
     if (packed_ || !model_.adapter.empty()) return folder_;
-    const std::string to = scratch_.partial() + "/" + std::string(dtype_name(dtype));
+    std::string to = scratch_.partial() + "/" + std::string(dtype_name(dtype));
     if (!folder_exists(to)) {
       say(fmt::format("packing {} to be streamed", dtype_name(dtype)));
       models::ConvertOptions options;

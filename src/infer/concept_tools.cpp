@@ -1,6 +1,7 @@
 #include "infer/concept_tools.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "base/error.h"
@@ -10,6 +11,7 @@
 #include "infer/line_answers.h"
 #include "infer/self_explainer.h"
 #include "io/folder.h"
+#include "models/concept_encoder.h"
 
 namespace hone::infer {
 namespace {
