@@ -77,7 +77,7 @@ TEST(Explain, RefusesInOneLine) {
                  {"bert-words", "hone train --explain", "--method ig"});
   expect_refused(explain_ig({"--method", "magic"}), {"--method", "ig", "'magic'"});
   expect_refused(explain_ig({"--steps", "0"}), {"--steps"});
-  expect_refused(explain_ig({"--dtype", "bf16"}), {"--dtype", "fp32"});
+  expect_refused(explain_ig({"--dtype", "int8"}), {"--dtype", "fp32 or bf16"});
   expect_refused(explain_ig({"--format", "jsonl"}, "{\"text\":\"a\",\"text_pair\":\"b\"}\n"),
                  {"line 1", "pair"});
   expect_refused(explain_ig({}, kExplained, "bert-bare"), {"bert-bare", "head"});
