@@ -65,7 +65,7 @@ TEST(Explain, WritesAPageWithTheLabelsOfTheInput) {
 TEST(Explain, CutsLongTextsAndSaysSo) {
   const Finished cut = explain_ig({"--max_seq_length", "5"});
   ASSERT_EQ(cut.code, 0);
-  EXPECT_EQ(cut.objects()[1].at("original_tokens"), 12);
+  EXPECT_EQ(cut.objects()[1].at("original_tokens"), 11);
   EXPECT_EQ(cut.objects()[1].at("phrases").size(), 3u);
   EXPECT_NE(cut.err.find("2 of 3 texts were cut to 5 tokens"), cut.err.npos) << cut.err;
   EXPECT_EQ(explain_ig({"--max_seq_length", "5", "--no-truncate"}).code, 2);
