@@ -4,8 +4,9 @@
     python bench/concepts.py [--count 72000 1000000] [--bench build/concepts_bench]
 
 Vectors are 384 wide, drawn around centres and scaled to length 1, one thread each. hone and faiss
-run in turns, the fastest run of each counts; neighbours must be equal before a time counts, but where two scores of faiss differ by
-less than rounding. Prints the table of bench/results/concepts.md. Needs numpy and faiss-cpu.
+run in turns, the run of each that takes the least processor time counts. Neighbours must be equal
+before a time counts, but where scores differ by less than rounding. Prints the table of
+bench/results/concepts.md. Needs numpy and faiss-cpu.
 """
 import argparse
 import json
@@ -33,9 +34,9 @@ def vectors(count, random, centres):
 def by_faiss(index, queries, runs):
     times = []
     for _ in range(runs):
-        begin = time.perf_counter()
+        begin = time.process_time()
         scores, found = index.search(queries, K)
-        times.append(time.perf_counter() - begin)
+        times.append(time.process_time() - begin)
     return scores, found, times
 
 

@@ -69,8 +69,8 @@ void check_device(const CommonOptions& common) {
     fail(ErrorKind::unsupported, "device: {}: integrated gradients are computed on the CPU alone",
          quote(common.device));
   }
-  if (common.dtype_given && common.dtype != DType::f32) {
-    fail(ErrorKind::unsupported, "dtype: {}: integrated gradients are computed in fp32",
+  if (common.dtype != DType::f32 && common.dtype != DType::bf16) {
+    fail(ErrorKind::unsupported, "dtype: {}: integrated gradients are computed in fp32 or bf16",
          quote(dtype_name(common.dtype)));
   }
 }
@@ -110,7 +110,8 @@ std::unique_ptr<infer::TextExplainer> open_explainer(const CommonOptions& common
   check_device(common);
   return std::make_unique<infer::GradientExplainer>(
       options.model, pool,
-      infer::IntegratedGradientsOptions{.steps = options.steps, .max_length = options.max_length});
+      infer::IntegratedGradientsOptions{
+          .steps = options.steps, .max_length = options.max_length, .dtype = common.dtype});
 }
 
 /// Says what a record's label is in the model's words; nothing where it has none.

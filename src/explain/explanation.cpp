@@ -14,6 +14,12 @@ void field(std::string_view name, std::string& out) {
   out += "\":";
 }
 
+/// Writes a number with the digits that a model's fp32 has, as hone predict does.
+void append_value(double value, std::string& out) {
+  hone::append_json(out, static_cast<float>(value));
+}
+void append_value(int64_t value, std::string& out) { hone::append_json(out, value); }
+
 template <typename Value>
 void append_object(const std::vector<std::pair<std::string, Value>>& fields, std::string& out) {
   out += '{';
@@ -21,7 +27,7 @@ void append_object(const std::vector<std::pair<std::string, Value>>& fields, std
     if (i > 0) out += ',';
     hone::append_json(out, fields[i].first);
     out += ':';
-    hone::append_json(out, fields[i].second);
+    append_value(fields[i].second, out);
   }
   out += '}';
 }
@@ -34,10 +40,10 @@ void append_phrase(const Phrase& phrase, std::string& out) {
   field("end", out);
   hone::append_json(out, phrase.end);
   field("share", out);
-  hone::append_json(out, phrase.share);
+  append_value(phrase.share, out);
   if (phrase.ablated_score) {
     field("ablated_score", out);
-    hone::append_json(out, *phrase.ablated_score);
+    append_value(*phrase.ablated_score, out);
   }
   if (phrase.flips) {
     field("flips", out);
@@ -50,9 +56,9 @@ void append_concept(const Concept& idea, std::string& out) {
   out += "{\"text\":";
   hone::append_json(out, idea.text);
   field("share", out);
-  hone::append_json(out, idea.share);
+  append_value(idea.share, out);
   field("similarity", out);
-  hone::append_json(out, idea.similarity);
+  append_value(idea.similarity, out);
   field("labels", out);
   append_object(idea.labels, out);
   field("row", out);
@@ -75,7 +81,7 @@ void append_answer(const Explanation& answer, std::string& out) {
   out += "\"label\":";
   hone::append_json(out, answer.label);
   field("score", out);
-  hone::append_json(out, answer.score);
+  append_value(answer.score, out);
   field("scores", out);
   append_object(answer.scores, out);
   if (!answer.chosen.empty()) {
@@ -105,11 +111,11 @@ void append_fields(const Explanation& explanation, std::string& out) {
   if (explanation.shares) {
     field("shares", out);
     out += "{\"label\":";
-    hone::append_json(out, explanation.shares->label);
+    append_value(explanation.shares->label, out);
     field("local", out);
-    hone::append_json(out, explanation.shares->local);
+    append_value(explanation.shares->local, out);
     field("global", out);
-    hone::append_json(out, explanation.shares->global);
+    append_value(explanation.shares->global, out);
     out += '}';
   }
   if (!explanation.tree.empty()) {

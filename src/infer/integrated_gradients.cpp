@@ -79,7 +79,7 @@ void IntegratedGradients::open_model() {
                                               .max_units = options_.max_length,
                                               .sentence_length = folder_.sentence_length});
   processor_.reset(static_cast<data::TextProcessor*>(opened.release()));
-  model_ = models::make_model(*folder_.config, {DType::f32, Target::of(false)});
+  model_ = models::make_model(*folder_.config, {options_.dtype, Target::of(false)});
   models::load_weights(*model_, *stored.checkpoint, pool_, {.adapter = stored.adapter.get()});
 }
 

@@ -21,6 +21,8 @@ namespace hone::infer {
 struct IntegratedGradientsOptions {
   int64_t steps = 50;      ///< points of the path at which the gradient is taken
   int64_t max_length = 0;  ///< tokens a text; 0: what the folder says
+  /// The products' dtype: fp32, or bf16, in which shares are some parts in a hundred off.
+  DType dtype = DType::f32;
 };
 
 /// What each token gave to the answer's logit.
@@ -39,7 +41,7 @@ struct TokenShares {
 /// Integrated gradients (Sundararajan, Taly and Yan, 2017) of any classifier of the encoders. The
 /// path leads from the embeddings of a baseline, which has the padding token in place of every one
 /// that is not special, to those of the text, where the first layer reads them. The steps of all
-/// texts run in packed batches, in fp32 on the processor. A text's shares have the same bits in any
+/// texts run in packed batches, on the processor. A text's shares have the same bits in any
 /// company.
 class IntegratedGradients {
  public:

@@ -15,6 +15,7 @@ GOLDEN = pathlib.Path(__file__).resolve().parent.parent / "models/goldens/bert-w
 HOSTILE = ["</script><script>window.broken = 1</script> a great film",
            "<img src=x onerror='window.broken = 1'> not good", "<!-- <script> the movie was dull",
            "a \u2028 film & \"great\" \u65e5\u672c \U0001F600 not dull"]
+GOLD = ["negative", "positive", "negative", "positive"]
 ROWS = "document.querySelectorAll('details').length"
 
 
@@ -28,10 +29,10 @@ def explained(folder, name, rows):
 
 
 def choose(browser, name, value):
-    browser.evaluate(f"const box = document.getElementById({name!r}); "
+    browser.evaluate(f"{{ const box = document.getElementById({name!r}); "
                      f"if (box.type === 'checkbox') box.checked = {json.dumps(value)}; "
                      f"else box.value = {json.dumps(value)}; "
-                     "box.dispatchEvent(new Event('input', {bubbles: true})); 0")
+                     "box.dispatchEvent(new Event('input', {bubbles: true})); } 0")
 
 
 def check_hostile(browser, page, answers):
@@ -43,7 +44,8 @@ def check_hostile(browser, page, answers):
     browser.wait_until("document.querySelectorAll('.more').length === 4", "the rows' numbers")
     assert not browser.evaluate("window.broken"), "a text ran as a script"
     assert not browser.evaluate("document.querySelectorAll('img').length"), "a text became markup"
-    wrong = sum(answer["label"] != "negative" for answer in answers)
+    wrong = sum(answer["label"] != label for answer, label in zip(answers, GOLD))
+    assert 0 < wrong < len(GOLD)
     choose(browser, "wrong", True)
     assert browser.evaluate(ROWS) == wrong
     choose(browser, "wrong", False)
@@ -60,7 +62,7 @@ def main():
     scratch = pathlib.Path(os.environ["SCRATCH"])
     folder = pathlib.Path(tempfile.mkdtemp(prefix="explain-", dir=scratch))
     page, answers = explained(folder, "hostile",
-                              [{"text": text, "label": "negative"} for text in HOSTILE])
+                              [{"text": text, "label": label} for text, label in zip(HOSTILE, GOLD)])
     many, _ = explained(folder, "many", [{"text": HOSTILE[i % 4] + f" {i}"} for i in range(10_000)])
     browser = Browser(folder / "profile")
     try:
@@ -70,7 +72,7 @@ def main():
         browser.screenshot(scratch / "explain.png")
         begin = time.monotonic()
         browser.call("Page.navigate", url=many.as_uri())
-        browser.wait_until(f"document.getElementById('count').textContent.startsWith('10000 ') && {ROWS} > 0",
+        browser.wait_until(f"document.querySelector('#count')?.textContent.startsWith('10000 ') && {ROWS}",
                            "10,000 texts")
         seconds = time.monotonic() - begin
         before = browser.evaluate(ROWS)

@@ -39,7 +39,7 @@ void byte_products_vnni(const int8_t* query, const uint8_t* rows, int64_t row_co
 #pragma GCC unroll 4
       for (int j = 0; j < 4; ++j) {
         sums[j] = _mm512_dpbusd_epi32(sums[j], _mm512_load_si512(at[j] + i), x);
-        __builtin_prefetch(at[j] + i + kFetchBytes, 0, 0);
+        __builtin_prefetch(at[j] + i + kFetchBytes, 0, 2);
       }
     }
     const __m128i four = sums_of_four(sums);
