@@ -105,11 +105,11 @@ size_t Plan::prune(size_t count) {
   return left;
 }
 
-double Plan::flops(const Extents& batch) const {
-  const Extents extents = complete(batch);
+double Plan::flops(const Extents& extents) const {
+  const Extents whole = complete(extents);
   double total = 0;
   for (const Step& step : steps_) {
-    if (step.flops) total += step.flops(extents);
+    if (step.flops) total += step.flops(whole);
   }
   return total;
 }

@@ -104,7 +104,7 @@ class Plan {
   size_t prune(size_t count = 0);
 
   const std::vector<Step>& steps() const { return steps_; }
-  double flops(const Extents& batch) const;
+  double flops(const Extents& extents) const;
   /// Gives the bytes that a step reads and writes in memory: values, weights, gradients (twice
   /// those that are added to), and the rows of tables.
   double bytes_moved(const Step& step, const Extents& extents) const;
