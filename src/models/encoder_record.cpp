@@ -7,7 +7,6 @@
 #include "ops/by_dtype.h"
 #include "ops/convert.h"
 #include "ops/dropout.h"
-#include "ops/half.h"
 
 namespace hone::models {
 
@@ -229,7 +228,6 @@ std::vector<SplitPart> Encoder::record_split_parts() const {
 
 void Encoder::add_losses(Tape& tape, const ops::LossOptions& loss, const std::vector<Value>& exits,
                          Pass& step) const {
-  step.plan->set_scope("loss");
   const auto add = [&](std::string name, Value logits, double weight) {
     ops::LossOptions weighed = loss;
     weighed.weight = weight;
@@ -279,18 +277,8 @@ Pass Encoder::record(const TrainingRequest& request) const {
     }
     step.output = head_logits(tape, x, in.packing);
   }
-  const bool classes = request.loss.kind == ops::LossKind::cross_entropy;
-  step.labels = step.plan->input(classes ? DType::i32 : step.output.dtype, nn::kSequences,
-                                 classes ? 1 : step.output.width, Filler::minus_one);
-  step.scale = step.plan->input(DType::f64, Axis::one, 2);
-  const size_t forward = step.plan->steps().size();
-  add_losses(tape, request.loss, exits, step);
-  step.plan->keep(step.output);
-  tape.backward();
-  step.shadows = tape.shadows();
-  step.set_slots = tape.set_slots();
-  step.forward_steps = step.plan->prune(forward);
-  if (options.dtype == DType::f16 && !step.plan->gpu()) ops::round_halves(*step.plan);
+  declare_labels(request.loss, nn::kSequences, step);
+  record_losses(tape, options.dtype, step, [&] { add_losses(tape, request.loss, exits, step); });
   return step;
 }
 

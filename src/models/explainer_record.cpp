@@ -4,7 +4,6 @@
 #include "models/parser.h"
 #include "ops/by_dtype.h"
 #include "ops/convert.h"
-#include "ops/half.h"
 #include "ops/pooling.h"
 
 namespace hone::models {
@@ -158,20 +157,14 @@ Pass Explainer::record(const TrainingRequest& request) const {
   tape.plan().set_scope("parser");
   const Value scores = explain_->parser(tape, rows, in.spans);
   step.output = answer(tape, rows, in.known, in, true).logits;
-  step.labels = step.plan->input(DType::i32, nn::kSequences, 1, Filler::minus_one);
-  step.scale = step.plan->input(DType::f64, Axis::one, 2);
-  const size_t forward = step.plan->steps().size();
-  step.plan->set_scope("loss");
-  step.losses.push_back(
-      {"logits", ops::loss(tape, loss_inputs(step.output, request.loss, step), request.loss)});
-  const ops::TreeLossInputs trees{scores, step.inputs[data::kGold], in.spans, step.scale, in.given};
-  step.losses.push_back({"trees", ops::tree_loss(tape, trees, kTreeWeight)});
-  step.plan->keep(step.output);
-  tape.backward();
-  step.shadows = tape.shadows();
-  step.set_slots = tape.set_slots();
-  step.forward_steps = step.plan->prune(forward);
-  if (request.options.dtype == DType::f16) ops::round_halves(*step.plan);
+  declare_labels(request.loss, nn::kSequences, step);
+  record_losses(tape, request.options.dtype, step, [&] {
+    const ops::LossInputs inputs = loss_inputs(step.output, request.loss, step);
+    step.losses.push_back({"logits", ops::loss(tape, inputs, request.loss)});
+    const ops::TreeLossInputs trees{scores, step.inputs[data::kGold], in.spans, step.scale,
+                                    in.given};
+    step.losses.push_back({"trees", ops::tree_loss(tape, trees, kTreeWeight)});
+  });
   return step;
 }
 

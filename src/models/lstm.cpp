@@ -9,7 +9,6 @@
 #include "ops/convert.h"
 #include "ops/dropout.h"
 #include "ops/embedding.h"
-#include "ops/half.h"
 
 namespace hone::models {
 namespace {
@@ -113,20 +112,11 @@ Pass LstmModel::record(const TrainingRequest& request) const {
   Tape tape(*step.plan, request.trainable);
   if (options.set_gradients) tape.set_gradients();
   step.output = logits(tape, step, hidden(tape, step, options.dtype));
-  const bool classes = request.loss.kind == ops::LossKind::cross_entropy;
-  step.labels = step.plan->input(classes ? DType::i32 : step.output.dtype, nn::kSequences,
-                                 classes ? 1 : step.output.width, Filler::minus_one);
-  step.scale = step.plan->input(DType::f64, Axis::one, 2);
-  const size_t forward = step.plan->steps().size();
-  step.plan->set_scope("loss");
-  step.losses = {
-      {"logits", ops::loss(tape, loss_inputs(step.output, request.loss, step), request.loss)}};
-  step.plan->keep(step.output);
-  tape.backward();
-  step.shadows = tape.shadows();
-  step.set_slots = tape.set_slots();
-  step.forward_steps = step.plan->prune(forward);
-  if (options.dtype == DType::f16 && !step.plan->gpu()) ops::round_halves(*step.plan);
+  declare_labels(request.loss, nn::kSequences, step);
+  record_losses(tape, options.dtype, step, [&] {
+    const ops::LossInputs inputs = loss_inputs(step.output, request.loss, step);
+    step.losses = {{"logits", ops::loss(tape, inputs, request.loss)}};
+  });
   return step;
 }
 

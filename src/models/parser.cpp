@@ -4,7 +4,6 @@
 #include "kernels/cpu/chart.h"
 #include "ops/by_dtype.h"
 #include "ops/convert.h"
-#include "ops/half.h"
 
 namespace hone::models {
 namespace {
@@ -88,16 +87,10 @@ Pass Parser::record(const TrainingRequest& request) const {
   const EncoderInputs in(step);
   step.output = scores(tape, hidden(tape, in, false, request.options), spans);
   step.scale = step.plan->input(DType::f64, Axis::one, 2);
-  const size_t forward = step.plan->steps().size();
-  step.plan->set_scope("loss");
-  step.losses.push_back(
-      {"trees", ops::tree_loss(tape, {step.output, step.inputs[data::kGold], spans, step.scale})});
-  step.plan->keep(step.output);
-  tape.backward();
-  step.shadows = tape.shadows();
-  step.set_slots = tape.set_slots();
-  step.forward_steps = step.plan->prune(forward);
-  if (request.options.dtype == DType::f16) ops::round_halves(*step.plan);
+  record_losses(tape, request.options.dtype, step, [&] {
+    const ops::TreeLossInputs trees{step.output, step.inputs[data::kGold], spans, step.scale};
+    step.losses.push_back({"trees", ops::tree_loss(tape, trees)});
+  });
   return step;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -47,6 +48,14 @@ void declare_inputs(const data::BatchLayout& layout, Pass& pass);
 /// Gives the inputs of a training step's loss of some logits. Where another model teaches, its
 /// logits become an input of the pass.
 ops::LossInputs loss_inputs(Value logits, const ops::LossOptions& loss, Pass& step);
+
+/// Declares what a training step takes beside its samples: a label for each of `rows`, as the loss
+/// reads it, and the losses' scale. The step has its output.
+void declare_labels(const ops::LossOptions& loss, Axis rows, Pass& step);
+
+/// Ends a training step behind its forward pass: records its losses, which `add` puts into the
+/// step, then the backward pass. Activations are `dtype`.
+void record_losses(Tape& tape, DType dtype, Pass& step, const std::function<void()>& add);
 
 /// One of the parts of a forward pass that is cut, so that samples may leave between them, and
 /// weights come and go.

@@ -8,7 +8,6 @@
 #include "models/plain_family.h"
 #include "ops/by_dtype.h"
 #include "ops/convert.h"
-#include "ops/half.h"
 #include "ops/padded_shortcut.h"
 #include "ops/pixels.h"
 #include "ops/pooling2d.h"
@@ -187,21 +186,12 @@ Pass ResNetModel::record(const TrainingRequest& request) const {
   if (options.set_gradients) tape.set_gradients();
   nn::ImageAxes sizes = axes();
   step.output = logits(tape, pooled(tape, step, sizes, options.dtype));
-  const bool classes = request.loss.kind == ops::LossKind::cross_entropy;
-  step.labels = step.plan->input(classes ? DType::i32 : step.output.dtype, sizes.images(),
-                                 classes ? 1 : step.output.width, Filler::minus_one);
-  step.scale = step.plan->input(DType::f64, Axis::one, 2);
-  const size_t forward = step.plan->steps().size();
-  step.plan->set_scope("loss");
-  step.losses = {
-      {"logits", ops::loss(tape, loss_inputs(step.output, request.loss, step), request.loss)}};
+  declare_labels(request.loss, sizes.images(), step);
   step.plan->set_axes(sizes.rules(false));
-  step.plan->keep(step.output);
-  tape.backward();
-  step.shadows = tape.shadows();
-  step.set_slots = tape.set_slots();
-  step.forward_steps = step.plan->prune(forward);
-  if (options.dtype == DType::f16 && !step.plan->gpu()) ops::round_halves(*step.plan);
+  record_losses(tape, options.dtype, step, [&] {
+    const ops::LossInputs inputs = loss_inputs(step.output, request.loss, step);
+    step.losses = {{"logits", ops::loss(tape, inputs, request.loss)}};
+  });
   return step;
 }
 

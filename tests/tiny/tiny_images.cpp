@@ -12,7 +12,6 @@
 #include "ops/activation.h"
 #include "ops/batch_norm.h"
 #include "ops/convert.h"
-#include "ops/half.h"
 
 namespace hone::tiny {
 namespace {
@@ -133,21 +132,13 @@ class TinyModel : public models::Model {
     const Value x = features(tape, step, request.options.dtype);
     step.output = classes_(tape, x, {.out = DType::f32});
     const Value bright = brightness_(tape, x, {.out = DType::f32});
-    const bool classes = request.loss.kind == ops::LossKind::cross_entropy;
-    step.labels = classes ? step.plan->input(DType::i32, kImages, 1, Filler::minus_one)
-                          : step.plan->input(DType::f32, kImages, step.output.width, Filler::zero);
-    step.scale = step.plan->input(DType::f64, Axis::one, 2);
-    const size_t forward = step.plan->steps().size();
-    step.losses = {
-        {"class", ops::loss(tape, {step.output, step.labels, step.scale}, request.loss)},
-        {"brightness", ops::loss(tape, {bright, step.inputs[kBrightness], step.scale},
-                                 {.kind = ops::LossKind::squared_error, .weight = 0.5})}};
-    step.plan->keep(step.output);
-    tape.backward();
-    step.shadows = tape.shadows();
-    step.set_slots = tape.set_slots();
-    step.forward_steps = step.plan->prune(forward);
-    if (request.options.dtype == DType::f16 && !step.plan->gpu()) ops::round_halves(*step.plan);
+    models::declare_labels(request.loss, kImages, step);
+    models::record_losses(tape, request.options.dtype, step, [&] {
+      step.losses = {
+          {"class", ops::loss(tape, {step.output, step.labels, step.scale}, request.loss)},
+          {"brightness", ops::loss(tape, {bright, step.inputs[kBrightness], step.scale},
+                                   {.kind = ops::LossKind::squared_error, .weight = 0.5})}};
+    });
     return step;
   }
 
