@@ -40,7 +40,7 @@ std::string json_of(const infer::SuspectRow& row, const std::vector<std::string>
 
 void declare(Arguments& arguments, ExplainTools& tools) {
   arguments.flag("--build-store", tools.build_store, "make the model's concepts anew");
-  arguments.flag("--noise", tools.noise, "list rows whose neighbours disagree with their label");
+  arguments.flag("--noise", tools.noise, "list rows whose neighbours have other labels");
   arguments.text("--export-vectors", "FILE", tools.export_vectors,
                  "write the concepts' vectors as .npy");
   arguments.text("--train_file", "FILE", tools.train_file, "of --build-store and --noise");

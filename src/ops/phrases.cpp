@@ -30,7 +30,9 @@ PhraseGradients emit_rows_backward(Tape& tape, Value dy, Value x, Value u,
                                    const PhraseInputs& places) {
   Plan& plan = tape.plan();
   PhraseGradients gradients;
-  Step step{"phrase_rows_backward", {dy, x, places.offsets, places.phrases, places.spans}, {}, {}};
+  const Value rows = tape.saved(x);  // a copy of x may stand for it, which needs no gradient
+  Step step{
+      "phrase_rows_backward", {dy, rows, places.offsets, places.phrases, places.spans}, {}, {}};
   const auto want = [&](Value value, std::optional<Value>& gradient) {
     if (!tape.needs_gradient(value)) return;
     gradient = plan.temporary(value.dtype, value.rows, value.width);
@@ -41,7 +43,7 @@ PhraseGradients emit_rows_backward(Tape& tape, Value dy, Value x, Value u,
   step.run = [=](const Frame& frame) {
     by_wide(x.dtype, [&]<typename T>(T) {
       kernels::phrase_rows_backward<T>(
-          frame.data<const T>(dy), frame.data<const T>(x), places_of(frame, places), x.width,
+          frame.data<const T>(dy), frame.data<const T>(rows), places_of(frame, places), x.width,
           gradients.dx ? frame.data<T>(*gradients.dx) : nullptr,
           gradients.du ? frame.data<T>(*gradients.du) : nullptr, frame.pool());
     });
@@ -67,8 +69,7 @@ Value phrase_rows(Tape& tape, Value x, Value u, const PhraseInputs& places) {
                    }});
   if (!tape.needs_gradient(x) && !tape.needs_gradient(u)) return y;
   tape.on_backward(y, [&tape, x, y, u, places] {
-    const PhraseGradients gradients =
-        emit_rows_backward(tape, *tape.gradient(y), tape.saved(x), u, places);
+    const PhraseGradients gradients = emit_rows_backward(tape, *tape.gradient(y), x, u, places);
     if (gradients.dx) accumulate(tape, x, *gradients.dx);
     if (gradients.du) accumulate(tape, u, *gradients.du);
   });

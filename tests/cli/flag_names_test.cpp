@@ -32,7 +32,7 @@ TEST(FlagNames, LeaveTheRestAsItIs) {
 
 TEST(FlagNames, AreThoseOfTheCommands) {
   std::string help = hone({"train", "--help-all"}).out;
-  for (const char* command : {"predict", "convert", "serve", "prep", "study"}) {
+  for (const char* command : {"predict", "convert", "explain", "serve", "prep", "study"}) {
     help += hone({command, "--help"}).out;
   }
   for (const FieldFlag& entry : field_flags()) {

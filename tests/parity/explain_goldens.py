@@ -187,11 +187,14 @@ def make(folder, heads):
             loss = loss + cross_entropy(answer, torch.tensor(texts[at]["label"]))
             loss = loss + TREE_WEIGHT * tree
         loss = loss / len(batch)
+        # A batch without phrases has a gradient of 0 for their weights, which AdamW goes on with; it
+        # would leave out those that have none.
+        for parameter in model.parameters():
+            parameter.grad = torch.zeros_like(parameter)
         loss.backward()
         norm = torch.nn.utils.clip_grad_norm_(model.parameters(), CLIP)
         optimizer.step()
         schedule.step()
-        optimizer.zero_grad()
         history.append({"texts": batch, "loss": loss.item(), "grad_norm": norm.item()})
     text = json.dumps({"steps": STEPS, "warmup": WARMUP, "rate": RATE, "decay": DECAY,
                        "clip": CLIP, "epsilon": EPSILON, "texts": texts, "logits": logits,

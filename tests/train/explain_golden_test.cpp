@@ -20,7 +20,7 @@ struct SelfExplaining {
   explicit SelfExplaining(const std::string& name)
       : folder(models::open_model_folder(HONE_TEST_DIR "/goldens/" + name)),
         golden(parse_json(read_file(folder.path + "/history.json"), "history.json")),
-        model(models::make_model(*folder.config, {})),
+        model(models::make_model(*folder.config, {.target = chosen_isa()})),
         explainer(dynamic_cast<models::Explainer&>(*model)),
         // Any tokenizer will do: texts come as ids.
         tokenizer(text::Tokenizer::load(HONE_TEST_DIR "/../models/goldens/bert-words")),

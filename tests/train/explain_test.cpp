@@ -1,4 +1,6 @@
 // A classifier that explains itself is trained, written, read again and answers.
+#include <numeric>
+
 #include "explain/concept_store.h"
 #include "models/concept_encoder.h"
 #include "train/checkpoint.h"
@@ -21,7 +23,8 @@ TEST_F(ExplainRun, LearnsAndAnswersAsItsFolderDoes) {
   Listener listener;
   const Summary summary = run(options, listener);
   EXPECT_GE(value_of(summary, "eval_accuracy"), 0.9);
-  EXPECT_LT(listener.losses.back(), listener.losses.front() / 2);
+  const auto epochs_mean = [&](auto first) { return std::accumulate(first, first + 30, 0.) / 30; };
+  EXPECT_LT(epochs_mean(listener.losses.end() - 30), epochs_mean(listener.losses.begin()) / 2);
   const auto said = [&](const std::string& line) {
     return std::find(listener.lines.begin(), listener.lines.end(), line) != listener.lines.end();
   };
@@ -90,21 +93,27 @@ INSTANTIATE_TEST_SUITE_P(
 
 class ExplainFamilies : public ExplainRun, public testing::WithParamInterface<const char*> {
  protected:
-  /// Some of the folders have none of their own.
-  static std::string tokenizer() {
-    return file_exists(golden(GetParam()) + "/tokenizer.json") ? GetParam() : "bert-words";
+  /// Gives a tokenizer for each of the folders: some have none of their own, and few embeddings.
+  std::string tokenizer() const {
+    const std::string own = golden(GetParam());
+    if (file_exists(own + "/tokenizer.json")) return own;
+    const std::string whole = golden("bert-words") + "/tokenizer.json";
+    Json small = parse_json(read_file(whole), whole);
+    std::erase_if(small["model"]["vocab"].get_ref<Json::object_t&>(),
+                  [](const auto& word) { return word.second.template get<int>() >= 29; });
+    return write("tokenizer.json", small.dump());
   }
 };
 
 TEST_P(ExplainFamilies, TrainInBf16WithCheckpointedLayers) {
   Options plain = explaining("plain");
   plain.model.model = golden(GetParam());
-  plain.model.tokenizer = golden(tokenizer());
+  plain.model.tokenizer = tokenizer();
   Listener plain_losses;
   run(plain, plain_losses);
   Options low = explaining("low");
   low.model.model = golden(GetParam());
-  low.model.tokenizer = golden(tokenizer());
+  low.model.tokenizer = tokenizer();
   low.step.dtype = DType::bf16;
   low.step.checkpoint_segments = 2;
   Listener losses;
