@@ -63,7 +63,7 @@ test-tsan: setup ## all tests under the thread sanitizer, or TSAN_TESTS="base_te
 	@ctest --preset tsan -j 1 $(if $(TSAN_TESTS),-R '^($(subst $(space),|,$(strip $(TSAN_TESTS))))$$')
 	@tools/skipped.py build-tsan
 
-arm64: ## cross-build for 64-bit ARM into build-arm64, or ARM_TESTS="ops_test models_test" alone
+arm64: ## cross-build for 64-bit ARM into build-arm64, hone-small too, or ARM_TESTS="ops_test models_test" alone
 	@tools/setup-arm64
 	@cmake --preset arm64 > build-arm64-configure.log 2>&1 || { cat build-arm64-configure.log; exit 1; }
 	@rm -f build-arm64-configure.log
@@ -72,7 +72,8 @@ arm64: ## cross-build for 64-bit ARM into build-arm64, or ARM_TESTS="ops_test mo
 test-arm64: arm64 ## all tests under qemu as each of ARM_CPUS="cortex-a72 max", or ARM_TESTS="ops_test models_test"
 	@for cpu in $(ARM_CPUS); do echo "== as $$cpu"; \
 	  QEMU_CPU=$$cpu ctest --preset arm64 -j $(JOBS) $(if $(ARM_TESTS),-R '^($(subst $(space),|,$(strip $(ARM_TESTS))))$$$$') || exit 1; \
-	  tools/skipped.py build-arm64; done
+	  tools/skipped.py build-arm64 || exit 1; \
+  test -n "$(ARM_TESTS)" || QEMU_CPU=$$cpu python3 -B tests/arm/small_test.py || exit 1; done
 
 cuda: setup ## build the CUDA plugin with everything else into build-cuda (needs nvcc)
 	@test -e .cache/cublas || test -e /usr/local/cuda/include/cublasLt.h || tools/cublas-headers

@@ -12,6 +12,8 @@ GOLDEN = ROOT / "tests/models/goldens/bert-words"
 MODELS = {
     "roberta-base": {"family": "roberta", "hidden": 768, "layers": 12, "inner": 3072, "heads": 12,
                      "vocabulary": 50265, "positions": 514, "tokenizer": "roberta"},
+    "bert-base": {"family": "bert", "hidden": 768, "layers": 12, "inner": 3072, "heads": 12,
+                  "vocabulary": 30522, "positions": 512, "tokenizer": "bert-base-uncased"},
     "minilm": {"family": "bert", "hidden": 384, "layers": 6, "inner": 1536, "heads": 12,
                "vocabulary": 30522, "positions": 512, "tokenizer": "bert-base-uncased"},
     "tiny": {"family": "bert", "hidden": 64, "layers": 2, "inner": 128, "heads": 2,

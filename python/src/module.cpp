@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "base/error.h"
+#include "base/version.h"
 #include "cli/byte_size.h"
 #include "model.h"
 #include "train.h"
@@ -93,7 +94,7 @@ void open_model(Model* place, const std::string& folder, const std::string& use,
 NB_MODULE(_native, module) {
   nb::set_leak_warnings(false);  // a model may live at the end of the process: a thread has it
   nb::register_exception_translator(raise, nullptr);
-  module.attr("version") = HONE_VERSION;
+  module.attr("version") = hone::kVersion;
   nb::class_<Model>(module, "Model")
       .def("__init__", open_model, "folder"_a, nb::kw_only(), "use"_a, "device"_a, "dtype"_a,
            "threads"_a, "max_length"_a, "memory_budget"_a, "tuning"_a, "pooling"_a,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/version.h"
 #include "device/cpu_info.h"
 #include "device/cuda.h"
 
@@ -26,7 +27,7 @@ Device processor() {
 
 }  // namespace
 
-const char* version() { return HONE_VERSION; }
+const char* version() { return kVersion; }
 
 std::vector<Device> devices() {
   std::vector<Device> found = {processor()};

@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <array>
 #include <new>
 #include <optional>
 #include <string_view>
@@ -19,30 +18,11 @@
 namespace hone::cli {
 namespace {
 
-constexpr std::array<Command, 16> kCommands = {{
-    {"train", "fine-tune a classifier, or train one from nothing", train},
-    {"predict", "label texts or images with a classifier", predict},
-    {"eval", "score a classifier on a task or a labelled file", eval},
-    {"explain", "say why texts get their labels", explain},
-    {"embed", "turn texts or images into vectors", embed},
-    {"tokenize", "show how texts become token ids", tokenize},
-    {"info", "what this build, this machine and a model have", info},
-    {"prep", "make raw reviews a store of entries to train on", prep},
-    {"convert", "write a model folder in another dtype", convert},
-    {"bench", "measure forward passes", bench},
-    {"profile", "show where the time and memory of a command go", profile, true},
-    {"study", "measure many cases, again and again, and compare", study},
-    {"doctor", "look for what is wrong or slow here, or in a profile", doctor},
-    {"report", "show runs, profiles and studies as a page", report, true},
-    {"serve", "answer requests over HTTP", serve, true},
-    {"completion", "what makes a shell complete hone's options", completion},
-}};
-
 std::string help() {
   std::string text =
       "hone trains and runs BERT-family classifiers from Hugging Face folders.\n"
       "Usage: hone COMMAND [OPTIONS]\n\nCommands:\n";
-  for (const Command& command : kCommands) {
+  for (const Command& command : commands()) {
     text += fmt::format("  {:<12}{}\n", command.name, command.summary);
   }
   return text +
@@ -52,7 +32,7 @@ std::string help() {
 
 [[noreturn]] void fail_command(const std::string& name) {
   std::vector<std::string> known;
-  for (const Command& command : kCommands) known.emplace_back(command.name);
+  for (const Command& command : commands()) known.emplace_back(command.name);
   const auto near = nearest(name, known);
   fail(ErrorKind::usage, "unknown command {}{}", quote(name),
        near ? "; did you mean " + *near + "?" : "; see hone --help");
@@ -66,10 +46,10 @@ int dispatch(const Words& arguments) {
     return arguments.empty() ? kUserError : kDone;
   }
   if (first == "--version") {
-    print(std::string(version_line()) + "\n");
+    print(version_line() + "\n");
     return kDone;
   }
-  for (const Command& command : kCommands) {
+  for (const Command& command : commands()) {
     if (first == command.name) {
       std::optional<Interruptible> interruptible;
       if (!command.has_signals) interruptible.emplace();
@@ -85,8 +65,6 @@ int complain(std::string_view message, int code) {
 }
 
 }  // namespace
-
-std::span<const Command> commands() { return kCommands; }
 
 int run(const Words& arguments) {
   try {

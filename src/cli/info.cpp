@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/version.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
@@ -256,7 +257,7 @@ int info(const Words& words) {
     print(answer);
     return kDone;
   }
-  OrderedJson facts = {{"version", HONE_VERSION}, {"build", build_facts()}};
+  OrderedJson facts = {{"version", kVersion}, {"build", build_facts()}};
   facts.update(machine_facts());
   if (!model.empty()) facts["model"] = model_json(model, arguments.common());
   if (arguments.common().json) {

@@ -2,6 +2,7 @@
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/version.h"
 
 namespace hone::cli {
 namespace {
@@ -65,7 +66,7 @@ The command was interrupted.
 }  // namespace
 
 std::string man_page() {
-  std::string text = ".TH HONE 1 \"\" \"hone " HONE_VERSION
+  std::string text = ".TH HONE 1 \"\" \"" + version_line() +
                      "\" \"User Commands\"\n"
                      ".SH NAME\nhone \\- train, shrink and run BERT\\-family classifiers\n"
                      ".SH SYNOPSIS\n\\fBhone\\fR \\fICOMMAND\\fR [\\fIOPTIONS\\fR]\n"

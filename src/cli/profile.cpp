@@ -105,7 +105,7 @@ int profile(const Words& words) {
   }
   recorder.finish();
   machine.tell(recorder);
-  write_all(flags, {recorder, sampler.stop(), rest, std::string(version_line())});
+  write_all(flags, {recorder, sampler.stop(), rest, version_line()});
   return code;
 }
 

@@ -1,7 +1,11 @@
 #pragma once
 
+#include <string>
+
+#include "base/version.h"
+
 namespace hone::cli {
 
-inline const char* version_line() { return "hone " HONE_VERSION; }
+inline std::string version_line() { return std::string("hone ") + kVersion; }
 
 }  // namespace hone::cli

@@ -1,11 +1,11 @@
 #include "comm/mpi_plugin.h"
 
-#include <dlfcn.h>
-
 #include <string_view>
 
 #include "base/error.h"
+#include "base/library.h"
 #include "base/plugin.h"
+#include "base/version.h"
 
 namespace hone::comm {
 namespace {
@@ -18,21 +18,17 @@ struct OpenedMpi {
 OpenedMpi open_mpi_plugin(const std::string& path) {
   OpenedMpi opened;
   // MPI's own plugins look for the symbols of the libraries that this one brings along.
-  void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
-  if (!library) {
-    const char* why = ::dlerror();
-    opened.info.missing = why ? why : path + " cannot be opened";
-    return opened;
-  }
-  const auto entry = reinterpret_cast<MpiEntry>(::dlsym(library, kMpiEntry));
+  const Library library = open_library(path, Symbols::shared);
+  opened.info.missing = library.missing;
+  if (!library.handle) return opened;
+  const auto entry = find_function<MpiEntry>(library, kMpiEntry);
   const MpiPlugin* found = entry ? entry() : nullptr;
   if (!found) {
     opened.info.missing = path + " is not the MPI library of hone";
-  } else if (found->interface != kMpiInterface ||
-             std::string_view(found->version) != HONE_VERSION) {
+  } else if (found->interface != kMpiInterface || std::string_view(found->version) != kVersion) {
     opened.info.missing = fmt::format(
         "{} is the MPI library of another hone (version {}, interface {}; this one is {}, {})",
-        path, found->version, found->interface, HONE_VERSION, kMpiInterface);
+        path, found->version, found->interface, kVersion, kMpiInterface);
   } else {
     opened.plugin = found;
     opened.info.plugin = path;

@@ -15,7 +15,7 @@ inline constexpr const char* kMpiEntry = "hone_mpi_plugin";
 /// What libhone_mpi.so gives to whom it is opened by.
 struct MpiPlugin {
   int interface;             ///< kMpiInterface of the library
-  const char* version;       ///< HONE_VERSION of the library
+  const char* version;       ///< kVersion of the library
   const char* (*library)();  ///< names MPI and its version; needs no started MPI
   /// Starts MPI. Throws hone::Error; the caller owns the link.
   Link* (*open)();

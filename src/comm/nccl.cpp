@@ -2,12 +2,11 @@
 
 #include "comm/nccl.h"
 
-#include <dlfcn.h>
-
 #include <array>
 #include <cstring>
 
 #include "base/error.h"
+#include "base/library.h"
 #include "base/plugin.h"
 
 namespace hone::comm {
@@ -40,15 +39,11 @@ struct OpenedNccl {
 
 OpenedNccl open_nccl(const std::string& path) {
   OpenedNccl opened;
-  void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) {
-    const char* why = ::dlerror();
-    opened.info.missing = why ? why : path + " cannot be opened";
-    return opened;
-  }
+  const Library library = open_library(path);
+  opened.info.missing = library.missing;
+  if (!library.handle) return opened;
   const auto take = [&](auto& function, const char* name) {
-    function =
-        reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(library, name));
+    function = find_function<std::remove_reference_t<decltype(function)>>(library, name);
     if (!function) opened.info.missing = path + " has no " + name;
   };
   take(opened.api.version, "ncclGetVersion");

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/version.h"
 #include "comm/host_name.h"
 #include "comm/leaders.h"
 #include "comm/run_failed.h"
@@ -52,7 +53,7 @@ std::vector<std::string> gather_over(Link& link, const std::string& own, double 
 }
 
 Places find_places(Link& link, const Origin& origin, double timeout) {
-  const Json own = {HONE_VERSION, origin.host, origin.machine};
+  const Json own = {kVersion, origin.host, origin.machine};
   const std::vector<std::string> all = gather_over(link, own.dump(), timeout);
   Places places;
   places.rank = link.rank();
@@ -61,10 +62,10 @@ Places find_places(Link& link, const Origin& origin, double timeout) {
     const Json told = parse_json(all[rank], "rank " + std::to_string(rank));
     places.hosts.push_back(told.at(1));
     const std::string version = told.at(0);
-    if (version != HONE_VERSION) {
+    if (version != kVersion) {
       throw RunFailed(fmt::format("version: ranks differ: {} on rank {} ({}), {} on rank {} ({})",
-                                  quote(HONE_VERSION), link.rank(), origin.host, quote(version),
-                                  rank, places.hosts.back()),
+                                  quote(kVersion), link.rank(), origin.host, quote(version), rank,
+                                  places.hosts.back()),
                       true);
     }
     const std::string machine = told.at(2);

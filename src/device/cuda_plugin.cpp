@@ -1,9 +1,9 @@
 // Opens the plugin and asks it what is there.
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/library.h"
 #include "base/plugin.h"
 #include "device/cuda.h"
 
@@ -12,7 +12,7 @@ namespace {
 
 struct Plugin {
   CudaInfo info;
-  void* library = nullptr;
+  Library library;
   const CudaDeviceApi* api = nullptr;
 };
 
@@ -46,15 +46,15 @@ CudaDevice device_of(int index, const CudaDeviceFacts& facts) {
 
 Plugin open_plugin(const std::string& path) {
   Plugin plugin;
-  plugin.library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!plugin.library) {
-    const char* why = dlerror();
-    plugin.info.missing = fmt::format("the CUDA plugin cannot be opened: {}", why ? why : path);
+  plugin.library = open_library(path);
+  if (!plugin.library.handle) {
+    plugin.info.missing =
+        fmt::format("the CUDA plugin cannot be opened: {}", plugin.library.missing);
     return plugin;
   }
   plugin.info.plugin = path;
   using Entry = const CudaDeviceApi* (*)();
-  const auto entry = reinterpret_cast<Entry>(dlsym(plugin.library, "hone_cuda_device_api"));
+  const auto entry = find_function<Entry>(plugin.library, "hone_cuda_device_api");
   const CudaDeviceApi* api = entry ? entry() : nullptr;
   if (!api || api->version != kCudaApiVersion) {
     plugin.info.missing = fmt::format(
@@ -118,7 +118,7 @@ const CudaInfo& cuda_info() { return plugin().info; }
 
 CudaInfo probe_cuda(const std::string& path) {
   Plugin probed = open_plugin(path);
-  if (probed.library) dlclose(probed.library);
+  close_library(probed.library);
   return std::move(probed.info);
 }
 
@@ -129,8 +129,6 @@ const CudaDeviceApi& cuda_api() {
   return *plugin().api;
 }
 
-void* cuda_symbol(const char* name) {
-  return plugin().library ? dlsym(plugin().library, name) : nullptr;
-}
+void* cuda_symbol(const char* name) { return find_symbol(plugin().library, name); }
 
 }  // namespace hone

@@ -2,12 +2,12 @@
 
 #include "http/http.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/library.h"
 #include "base/plugin.h"
+#include "base/version.h"
 #include "http/plugin.h"
 
 namespace hone::http {
@@ -23,18 +23,17 @@ const Plugin& plugin() {
 }  // namespace
 
 const Plugin& load_plugin(const std::string& path) {
-  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) {
-    const char* why = dlerror();
-    fail(ErrorKind::unsupported, "the HTTP library cannot be opened: {}", why ? why : path);
+  const Library library = open_library(path);
+  if (!library.handle) {
+    fail(ErrorKind::unsupported, "the HTTP library cannot be opened: {}", library.missing);
   }
-  const auto entry = reinterpret_cast<PluginEntry>(dlsym(library, kPluginEntry));
+  const auto entry = find_function<PluginEntry>(library, kPluginEntry);
   const Plugin* found = entry ? entry() : nullptr;
   if (!found) fail(ErrorKind::unsupported, "{} is not the HTTP library of hone", path);
-  if (found->interface != kPluginInterface || std::string_view(found->version) != HONE_VERSION) {
+  if (found->interface != kPluginInterface || std::string_view(found->version) != kVersion) {
     fail(ErrorKind::unsupported,
          "{} is the HTTP library of another hone (version {}, interface {}; this one is {}, {})",
-         path, found->version, found->interface, HONE_VERSION, kPluginInterface);
+         path, found->version, found->interface, kVersion, kPluginInterface);
   }
   return *found;
 }

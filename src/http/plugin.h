@@ -12,7 +12,7 @@ inline constexpr const char* kPluginEntry = "hone_http_plugin";
 /// What libhone_http.so gives to whom it is opened by.
 struct Plugin {
   int interface;        ///< kPluginInterface of the library
-  const char* version;  ///< HONE_VERSION of the library
+  const char* version;  ///< kVersion of the library
   /// Throws hone::Error; the caller owns the server.
   Server* (*open)(const ServerOptions& options, Handler& handler);
 };

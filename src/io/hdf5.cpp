@@ -2,10 +2,10 @@
 
 #include "io/hdf5.h"
 
-#include <dlfcn.h>
-
 #include "base/error.h"
+#include "base/library.h"
 #include "base/plugin.h"
+#include "base/version.h"
 #include "io/hdf5_plugin.h"
 
 namespace hone::io {
@@ -20,21 +20,20 @@ const Hdf5Plugin& hdf5_plugin() {
 }  // namespace
 
 const Hdf5Plugin& load_hdf5_plugin(const std::string& path) {
-  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) {
-    const char* why = dlerror();
+  const Library library = open_library(path);
+  if (!library.handle) {
     fail(ErrorKind::unsupported,
          "the HDF5 library of hone cannot be opened: {}; it is built where libhdf5-dev and "
          "libdeflate-dev are installed",
-         why ? why : path);
+         library.missing);
   }
-  const auto entry = reinterpret_cast<Hdf5Entry>(dlsym(library, kHdf5Entry));
+  const auto entry = find_function<Hdf5Entry>(library, kHdf5Entry);
   const Hdf5Plugin* found = entry ? entry() : nullptr;
   if (!found) fail(ErrorKind::unsupported, "{} is not the HDF5 library of hone", path);
-  if (found->interface != kHdf5Interface || std::string_view(found->version) != HONE_VERSION) {
+  if (found->interface != kHdf5Interface || std::string_view(found->version) != kVersion) {
     fail(ErrorKind::unsupported,
          "{} is the HDF5 library of another hone (version {}, interface {}; this one is {}, {})",
-         path, found->version, found->interface, HONE_VERSION, kHdf5Interface);
+         path, found->version, found->interface, kVersion, kHdf5Interface);
   }
   return *found;
 }

@@ -13,7 +13,7 @@ inline constexpr const char* kHdf5Entry = "hone_hdf5_plugin";
 /// the caller owns what they give.
 struct Hdf5Plugin {
   int interface;        ///< kHdf5Interface of the library
-  const char* version;  ///< HONE_VERSION of the library
+  const char* version;  ///< kVersion of the library
   TableBuilder* (*build)(const std::vector<Column>& columns, int64_t rows);
   std::string (*build_index)(const std::vector<Column>& columns, std::span<const TablePart> parts);
   TableReader* (*open)(const std::string& path, const std::vector<std::string>& columns);

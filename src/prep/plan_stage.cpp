@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/file_calls.h"
+#include "base/version.h"
 #include "data/content_hash.h"
 #include "data/entry_store.h"
 #include "prep/counts.h"
@@ -39,7 +40,7 @@ OrderedJson plan_of(const Job& job) {
                       {"changed", input.changed},
                       {"format", static_cast<int>(input.format)}});
   }
-  return {{"version", HONE_VERSION},
+  return {{"version", kVersion},
           {"input", inputs},
           {"text_field", options.fields.text},
           {"label_field", options.fields.label},

@@ -1,6 +1,5 @@
 #include "profile/usage.h"
 
-#include <dlfcn.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/library.h"
 #include "device/memory.h"
 
 namespace hone::profile {
@@ -61,7 +61,7 @@ struct UsageReader::Gpu {
   struct Memory {
     unsigned long long total, free, used;
   };
-  void* library = nullptr;
+  Library library;
   void* device = nullptr;
   int (*shutdown)() = nullptr;
   int (*utilization)(void*, Utilization*) = nullptr;
@@ -72,8 +72,8 @@ struct UsageReader::Gpu {
   /// Gives null where the library or a GPU is not there.
   static std::unique_ptr<Gpu> open(const char* name) {
     auto gpu = std::make_unique<Gpu>();
-    gpu->library = ::dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    if (!gpu->library) return nullptr;
+    gpu->library = open_library(name);
+    if (!gpu->library.handle) return nullptr;
     int (*init)() = nullptr;
     int (*by_index)(unsigned, void**) = nullptr;
     gpu->find("nvmlInit_v2", init);
@@ -92,11 +92,11 @@ struct UsageReader::Gpu {
   }
   ~Gpu() {
     if (shutdown) shutdown();
-    if (library) ::dlclose(library);
+    close_library(library);
   }
   template <typename Function>
   void find(const char* name, Function& function) {
-    function = reinterpret_cast<Function>(::dlsym(library, name));
+    function = find_function<Function>(library, name);
   }
 
   void read(UsageSample& sample) const {

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/version.h"
 #include "device/cpu_info.h"
 #include "device/cuda.h"
 
@@ -133,7 +134,7 @@ OrderedJson info_json(const ModelTraits& traits, const ServedModel& model,
                       {"auto_truncate", facts.auto_truncate},
                       {"tokenization_workers",
                        settings.session.threads > 0 ? settings.session.threads : usable_cores()},
-                      {"version", HONE_VERSION}};
+                      {"version", kVersion}};
   json["payload_limit"] = facts.payload_limit;
   json["io_threads"] = facts.io_threads;
   std::vector<std::string> devices = settings.devices;

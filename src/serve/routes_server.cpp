@@ -1,5 +1,6 @@
 #include "base/error.h"
 #include "base/json_text.h"
+#include "base/version.h"
 #include "serve/page.h"
 #include "serve/service.h"
 #include "serve/wire_openai.h"
@@ -47,7 +48,7 @@ void Service::answer_about_server(const CallPtr& call, const RouteMatch& match) 
       return call->send_json(
           fmt::format(R"({{"name":"hone","version":"{}","extensions":["binary_tensor_data",)"
                       R"("classification","model_repository"]}})",
-                      HONE_VERSION));
+                      kVersion));
     case Route::server_live:
       return call->send_json("{\"live\":true}");
     case Route::repository_index:
@@ -96,7 +97,7 @@ void Service::health(const CallPtr& call) {
   constexpr int64_t kFresh = Clock::duration(std::chrono::seconds(1)).count();
   const int64_t checked = ready_checked_.load(std::memory_order_acquire);
   if (checked != 0 && now - checked < kFresh) return send_health(call, ready_);
-  aside(call, [this, call] {
+  run_in_background(call, [this, call] {
     const bool ready = all_ready();
     ready_ = ready;
     ready_checked_.store(Clock::now().time_since_epoch().count(), std::memory_order_release);

@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include "base/version.h"
 #include "comm/agree.h"
 #include "data/content_hash.h"
 #include "models/explainer.h"
@@ -90,7 +91,7 @@ Fingerprint fingerprint_of(const Options& options, const TrainedModel& model, co
 
 void agree_on_model(comm::Communicator& ranks, const Options& options, const TrainedModel& model) {
   comm::Fields fields = {
-      {"version", HONE_VERSION},
+      {"version", kVersion},
       {"instruction set", std::string(isa_name(model.model().parameters().isa()))},
       {"precision", std::string(dtype_name(options.step.dtype))},
       {"seed", std::to_string(options.seed)}};

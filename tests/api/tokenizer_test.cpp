@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/version.h"
 #include "hone/device.h"
 #include "hone/hone.h"
 
@@ -31,7 +32,7 @@ TEST(ApiDevices, HaveTheProcessorFirst) {
   EXPECT_GT(found[0].memory_bytes, 0U);
   EXPECT_EQ(found[0].missing, "");
   EXPECT_EQ(found.size() == 1, !missing_for_gpu().empty());
-  EXPECT_STREQ(version(), HONE_VERSION);
+  EXPECT_STREQ(version(), kVersion);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "base/version.h"
 #include "cli/program.h"
 
 namespace hone::cli {
@@ -14,7 +15,7 @@ TEST(Info, TellsOfBuildMachineAndKernels) {
   const Finished done = hone({"info", "--json"});
   ASSERT_EQ(done.code, 0) << done.err;
   const Json info = done.objects().at(0);
-  EXPECT_EQ(info.at("version"), HONE_VERSION);
+  EXPECT_EQ(info.at("version"), kVersion);
   EXPECT_EQ(info.at("build").at("backends").at(0), "cpu");
   EXPECT_GE(info.at("devices")[0].at("usable_cores").get<int>(), 1);
   EXPECT_FALSE(info.at("devices")[0].at("isas").empty());

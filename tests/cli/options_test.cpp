@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "base/version.h"
 #include "cli/arguments.h"
 #include "cli/exit_code.h"
 #include "cli/program.h"
@@ -105,7 +106,7 @@ TEST(Options, BadValuesNameTheOptionAndTheValue) {
 TEST(Options, VersionIsPrintedByAll) {
   const Finished version = hone({"--version"});
   EXPECT_EQ(version.code, 0);
-  EXPECT_EQ(version.out, "hone " HONE_VERSION "\n");
+  EXPECT_EQ(version.out, std::string("hone ") + kVersion + "\n");
   for (const std::string& command : kCommands) {
     EXPECT_EQ(hone({command, "--version"}).out, version.out);
   }

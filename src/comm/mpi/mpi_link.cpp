@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/version.h"
 #include "comm/mpi_plugin.h"
 
 namespace hone::comm {
@@ -84,7 +85,7 @@ const char* library_name() {
   return name.c_str();
 }
 
-constexpr MpiPlugin kPlugin = {kMpiInterface, HONE_VERSION, library_name,
+const MpiPlugin kPlugin = {kMpiInterface, kVersion, library_name,
                                []() -> Link* { return new MpiLink; }};
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <exception>
 
 #include "base/error.h"
+#include "base/version.h"
 #include "http/server/server.h"
 
 namespace {
@@ -22,6 +23,6 @@ hone::http::Server* open(const hone::http::ServerOptions& options, hone::http::H
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) const hone::http::Plugin* hone_http_plugin() {
-  static const hone::http::Plugin plugin = {hone::http::kPluginInterface, HONE_VERSION, open};
+  static const hone::http::Plugin plugin = {hone::http::kPluginInterface, hone::kVersion, open};
   return &plugin;
 }

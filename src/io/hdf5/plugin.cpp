@@ -2,6 +2,7 @@
 
 #include "io/hdf5_plugin.h"
 
+#include "base/version.h"
 #include "io/hdf5/builder.h"
 #include "io/hdf5/handle.h"
 
@@ -40,7 +41,7 @@ std::string hdf5_reason() {
 extern "C" __attribute__((visibility("default"))) const hone::io::Hdf5Plugin* hone_hdf5_plugin() {
   static const hone::io::Hdf5Plugin plugin = [] {
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-    return hone::io::Hdf5Plugin{hone::io::kHdf5Interface, HONE_VERSION,
+    return hone::io::Hdf5Plugin{hone::io::kHdf5Interface, hone::kVersion,
                                 hone::io::new_builder,    hone::io::index_bytes,
                                 hone::io::new_reader,     hone::io::library_version};
   }();
