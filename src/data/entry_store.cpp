@@ -26,10 +26,13 @@ std::string folder_of_store(const std::string& path) {
 
 }  // namespace
 
+std::string manifest_of_store(const std::string& path) {
+  return folder_of_store(path) + "/" + entry_format::kManifest;
+}
+
 bool is_entry_store(const std::string& path) {
-  const std::string folder = folder_of_store(path);
-  return file_exists(folder + "/" + entry_format::kIndex) &&
-         file_exists(folder + "/" + entry_format::kManifest);
+  return file_exists(folder_of_store(path) + "/" + entry_format::kIndex) &&
+         file_exists(manifest_of_store(path));
 }
 
 std::vector<std::string> read_vocabulary(const std::string& path) {
@@ -54,7 +57,7 @@ std::vector<std::string> read_vocabulary(const std::string& path) {
 }
 
 EntryStore::EntryStore(const std::string& path) : folder_(folder_of_store(path)) {
-  const std::string manifest = folder_ + "/" + entry_format::kManifest;
+  const std::string manifest = manifest_of_store(path);
   manifest_ = entry_format::parse_manifest(read_file(manifest, kLargestManifest), manifest);
   check_files();
   if (manifest_.has_words) {

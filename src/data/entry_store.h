@@ -57,5 +57,7 @@ std::vector<std::string> read_vocabulary(const std::string& path);
 
 /// Says whether a path is such a store: a folder with an index.h5 and a store.json, or that index.
 bool is_entry_store(const std::string& path);
+/// Gives the path of its store.json, which changes with any of its files.
+std::string manifest_of_store(const std::string& path);
 
 }  // namespace hone::data

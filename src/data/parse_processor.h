@@ -37,6 +37,7 @@ class ParseProcessor : public TextProcessor {
 
   int64_t unit_bytes() const override { return TextProcessor::unit_bytes() + kTreeMarks; }
   Hash128 hash() const override;
+  bool reads_ids() const override { return false; }
   void encode(std::span<const RawSample> raw, ThreadPool& pool,
               std::vector<EncodedSample>& out) const override;
   void append(std::span<const std::byte> sample, int64_t number, Batch& batch) const override;

@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "data/batch.h"
 #include "data/content_hash.h"
+#include "data/records.h"
 #include "text/tokenizer.h"
 
 namespace hone {
@@ -24,6 +25,9 @@ enum class SampleKind : uint8_t { text, image };
 
 /// A raw sample is what a user hands in: a text or a pair of texts, or the path of an image.
 using RawSample = text::TextInput;
+
+/// Gives a record's sample, which points into it.
+inline RawSample raw_of(const Record& record) { return {record.text, record.pair, record.ids}; }
 
 /// A sample as a model reads it, in the form that stores keep.
 struct EncodedSample {
@@ -51,6 +55,8 @@ class Processor {
   virtual std::string_view unit_name() const = 0;
   /// Gives the most units that a sample has.
   virtual int64_t max_units() const = 0;
+  /// Says whether raw samples may be ids in place of texts.
+  virtual bool reads_ids() const { return false; }
   /// Gives the bytes of a stored sample for each of its units.
   virtual int64_t unit_bytes() const = 0;
   /// Gives the units of a pass that is efficient where one of a text model has so many rows.

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "data/delimited.h"
+#include "data/entry_records.h"
 #include "data/json_lines.h"
 #include "data/line_records.h"
 
@@ -27,6 +28,7 @@ Format format_of(const std::string& path) {
 }
 
 std::unique_ptr<RecordStream> open_records(const std::string& path, const RecordOptions& options) {
+  if (is_entry_store(path)) return std::make_unique<EntryRecords>(path, options.need_label);
   RecordOptions chosen = options;
   if (!chosen.format) chosen.format = format_of(path);
   return read_records(open_bytes(path), path == "-" ? "standard input" : path, chosen);

@@ -11,6 +11,8 @@
 
 namespace hone::data {
 
+class Processor;
+
 /// One sample as its file has it. Text is raw bytes (tokenisers replace what is not UTF-8).
 struct Record {
   std::string text;
@@ -21,7 +23,15 @@ struct Record {
   std::optional<std::vector<std::string>> labels;
   /// The line of the file on which the record starts, from 1 (a header is a line).
   int64_t row = 0;
+  /// Ids in place of a text, special ones included: of stores that `hone prep` wrote.
+  std::vector<int32_t> ids = {};
 };
+
+/// Gives the bytes of a record's text, or of what stands for it.
+inline size_t bytes_of(const Record& record) {
+  return record.text.size() + (record.pair ? record.pair->size() : 0) +
+         record.ids.size() * sizeof(int32_t);
+}
 
 /// Records of a file or a pipe of any length, in memory of the longest record.
 class RecordStream {
@@ -36,6 +46,8 @@ class RecordStream {
   /// Makes a next() that waits for input end as if there were no more, now and from now on, for a
   /// caller that no longer wants what it waits for. Any thread may call it.
   virtual void interrupt() {}
+  /// Fails where records have ids and these are not the processor's.
+  virtual void check_ids(const Processor&) const {}
   /// Gives "FILE: line N", for complaints about a record of this stream. Any thread may call it.
   virtual std::string where(const Record& record) const = 0;
 };
@@ -63,7 +75,7 @@ struct RecordOptions {
   bool need_label = false;       ///< a record without a label is an error
 };
 
-/// Opens a file's records; "-" is standard input.
+/// Opens a file's records, or those of a store that `hone prep` wrote; "-" is standard input.
 std::unique_ptr<RecordStream> open_records(const std::string& path, const RecordOptions& options);
 
 /// Reads the records of any source; `name` stands for the file.

@@ -91,7 +91,7 @@ size_t read_batch(RecordStream& stream, int64_t left, std::vector<Record>& recor
   while (count < records.size() && bytes < kBatchBytes && left-- != 0) {
     Record& record = records[count];
     if (!stream.next(record)) break;
-    bytes += record.text.size() + (record.pair ? record.pair->size() : 0);
+    bytes += bytes_of(record);
     ++count;
   }
   return count;
@@ -111,6 +111,7 @@ std::vector<std::string> build_store(const std::string& path, const Hash128& key
                                      ThreadPool& pool) {
   Builder builder(path, key, recipe);
   const auto stream = split.open();
+  stream->check_ids(recipe.processor);
   std::vector<Record> records(kBatchRecords);
   std::vector<RawSample> inputs;
   std::vector<EncodedSample> encoded;
@@ -121,7 +122,7 @@ std::vector<std::string> build_store(const std::string& path, const Hash128& key
     const size_t count = read_batch(*stream, left, records);
     if (count == 0) break;
     inputs.clear();
-    for (size_t i = 0; i < count; ++i) inputs.push_back({records[i].text, records[i].pair});
+    for (size_t i = 0; i < count; ++i) inputs.push_back(raw_of(records[i]));
     std::vector<std::string> problems;
     if (recipe.skip_bad) {
       problems = recipe.processor.try_encode(inputs, pool, encoded);

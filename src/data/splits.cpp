@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "data/entry_store.h"
 #include "data/tree_file.h"
 
 namespace hone::data {
@@ -127,12 +128,15 @@ Split task_split(const Task& task, const std::string& folder, const std::string&
 }
 
 Split file_split(const std::string& path, bool need_label) {
-  if (!file_exists(path)) {
-    fail(ErrorKind::bad_file, "{}: cannot open: not a regular file, or not there", path);
-  }
   Split split;
   split.name = path;
-  split.files = {path};
+  if (is_entry_store(path)) {
+    split.files = {manifest_of_store(path)};  // it has the hashes of the others
+  } else if (file_exists(path)) {
+    split.files = {path};
+  } else {
+    fail(ErrorKind::bad_file, "{}: cannot open: not a regular file, or not there", path);
+  }
   split.open = [path, need_label] { return open_records(path, {{}, need_label}); };
   return split;
 }

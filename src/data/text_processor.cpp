@@ -122,6 +122,10 @@ void TextProcessor::encode_with(const text::EncodeOptions& options, std::span<co
   out.resize(raw.size());
   tokenizer_.encode_each(raw, options, pool, [&](size_t i, const text::Encoding& encoding) {
     EncodedSample& sample = out[i];
+    if (!raw[i].ids.empty()) {
+      const auto cut = options.truncation->direction;
+      return encode_ids(raw[i].ids, cut == text::Truncation::Direction::left, sample);
+    }
     const size_t kept = kept_tokens(encoding.size());
     resize_sample(kept, encoding.untruncated, sample);
     std::byte* types = sample.bytes.data() + kept * sizeof(int32_t);

@@ -28,6 +28,7 @@ class TextProcessor : public Processor {
 
   std::string_view sample_name() const override { return "text"; }
   std::string_view unit_name() const override { return "tokens"; }
+  bool reads_ids() const override { return true; }
   int64_t max_units() const override { return max_length_; }
   int64_t unit_bytes() const override { return sizeof(int32_t) + sizeof(uint8_t); }
   Hash128 hash() const override;

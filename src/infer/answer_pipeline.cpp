@@ -17,9 +17,7 @@ constexpr size_t kBytesToWrite = 16 << 20;
 // This many answers are worth a task of the pool.
 constexpr size_t kAnswersPerTask = 16;
 
-size_t bytes_of(const data::Record& record) {
-  return sizeof record + record.text.size() + (record.pair ? record.pair->size() : 0);
-}
+size_t memory_of(const data::Record& record) { return sizeof record + data::bytes_of(record); }
 
 /// Thrown where nobody takes answers any more; write_error_ says why.
 struct WriterGone {};
@@ -70,7 +68,7 @@ void AnswerPipeline::read() {
     BatchReader reader(records_);
     for (auto some = reader.next(); !some.empty(); some = reader.next()) {
       size_t bytes = 0;
-      for (const data::Record& record : some) bytes += bytes_of(record);
+      for (const data::Record& record : some) bytes += memory_of(record);
       std::vector<data::Record> taken(std::move_iterator(some.begin()),
                                       std::move_iterator(some.end()));
       if (!lots_.push({std::move(taken), reader.idle()}, bytes)) return;
@@ -99,7 +97,7 @@ void AnswerPipeline::compute() {
 void AnswerPipeline::add(Lot& lot) {
   const profile::Span span("packing", profile::Stage::loading);
   inputs_.clear();
-  for (const data::Record& record : lot.records) inputs_.push_back({record.text, record.pair});
+  for (const data::Record& record : lot.records) inputs_.push_back(data::raw_of(record));
   if (handler_.skipped) return add_good(lot);
   const std::vector<data::EncodedSample>* samples = nullptr;
   try {
@@ -142,6 +140,7 @@ void AnswerPipeline::pack(const data::EncodedSample& sample, data::Record& recor
     std::string().swap(record.text);
   }
   record.pair.reset();
+  std::vector<int32_t>().swap(record.ids);
   waiting_.push_back(std::move(record));
   while (runner_.full()) deliver();
 }

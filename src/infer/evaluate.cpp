@@ -51,6 +51,7 @@ class FirstRecords : public data::RecordStream {
   }
   bool waiting() override { return left_ == 0 || all_.waiting(); }
   void interrupt() override { all_.interrupt(); }
+  void check_ids(const data::Processor& processor) const override { all_.check_ids(processor); }
   std::string where(const data::Record& record) const override { return all_.where(record); }
 
  private:

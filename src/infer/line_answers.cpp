@@ -18,7 +18,7 @@ LineCounts answer_in_turn(Session& session, data::RecordStream& records,
   std::string text;
   for (auto batch = reader.next(); !batch.empty(); batch = reader.next()) {
     inputs.clear();
-    for (const data::Record& record : batch) inputs.push_back({record.text, record.pair});
+    for (const data::Record& record : batch) inputs.push_back(data::raw_of(record));
     const std::vector<Answer> answers = session.run(inputs);
     for (size_t i = 0; i < answers.size(); ++i) {
       text.clear();
@@ -44,7 +44,7 @@ std::span<data::Record> BatchReader::next() {
       if (records_.size() == count) records_.emplace_back();
       data::Record& record = records_[count];
       if (!stream_.next(record)) break;
-      bytes += record.text.size() + (record.pair ? record.pair->size() : 0);
+      bytes += data::bytes_of(record);
       ++count;
     }
   } catch (...) {
@@ -63,6 +63,7 @@ void LineCounts::add(const Answer& answer) {
 
 LineCounts answer_lines(Session& session, data::RecordStream& records, const AnswerHandler& handler,
                         int64_t most_samples) {
+  records.check_ids(session.processor());
   if (session.bounded() && handler.skipped) {
     fail(ErrorKind::unsupported, "skip_bad: not with a `memory_budget` or a `deadline`");
   }

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "data/entry_records.h"
 #include "data/text_processor.h"
 #include "models/lstm.h"
 #include "models/new_model.h"
@@ -69,16 +70,22 @@ std::string vocabulary_of(const NewModelOptions& options, int64_t words) {
     fail(ErrorKind::usage,
          "model.tokenizer: missing; without a training set there are no words to take");
   }
-  text::WordCounter counter;
   const std::unique_ptr<data::RecordStream> records = options.open();
+  std::string vocabulary;
+  const auto append = [&](const std::vector<std::string>& list) {
+    for (const std::string& word : list) (vocabulary += word) += '\n';
+  };
+  // The ids of a store stand for the words that it has.
+  if (const auto* entries = dynamic_cast<const data::EntryRecords*>(records.get())) {
+    append(entries->store().vocabulary());
+    return vocabulary;
+  }
+  text::WordCounter counter;
   for (data::Record record; records->next(record);) {
     counter.add(record.text);
     if (record.pair) counter.add(*record.pair);
   }
-  std::string vocabulary;
-  for (const std::string& word : counter.commonest(static_cast<size_t>(words))) {
-    vocabulary += word + "\n";
-  }
+  append(counter.commonest(static_cast<size_t>(words)));
   return vocabulary;
 }
 

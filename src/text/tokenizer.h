@@ -42,6 +42,9 @@ struct EncodeOptions {
 struct TextInput {
   std::string_view text;
   std::optional<std::string_view> pair;
+  /// Ids of a text that was tokenised before, special ones included; where there are some, they
+  /// count, and the text does not.
+  std::span<const int32_t> ids = {};
 };
 
 /// Text to ids as Hugging Face `tokenizers` does it: ids, type ids, offsets and tokens are equal.

@@ -1,40 +1,21 @@
 #include "text/words.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "base/error.h"
 #include "base/utf8.h"
+#include "text/stop_words.h"
 #include "text/unicode.h"
 
 namespace hone::text {
 namespace {
 
-/// Lists the stop words in the order of their bytes.
-constexpr auto kStopWords = std::to_array<std::string_view>(
-    {"a",       "about",    "above",     "after",   "again",  "all",       "am",      "an",
-     "and",     "any",      "are",       "as",      "at",     "be",        "because", "been",
-     "before",  "being",    "below",     "between", "both",   "by",        "can",     "did",
-     "do",      "does",     "doing",     "down",    "during", "each",      "few",     "for",
-     "from",    "further",  "had",       "has",     "have",   "having",    "he",      "he's",
-     "her",     "here",     "hers",      "herself", "him",    "himself",   "his",     "how",
-     "i",       "i'd",      "i'll",      "i'm",     "i've",   "if",        "in",      "into",
-     "is",      "it",       "it's",      "its",     "itself", "just",      "me",      "more",
-     "most",    "my",       "myself",    "now",     "of",     "off",       "on",      "once",
-     "only",    "or",       "other",     "our",     "ours",   "ourselves", "out",     "over",
-     "own",     "same",     "she",       "she's",   "should", "so",        "some",    "such",
-     "than",    "that",     "that's",    "the",     "their",  "theirs",    "them",    "themselves",
-     "then",    "there",    "there's",   "these",   "they",   "they're",   "this",    "those",
-     "through", "to",       "too",       "under",   "until",  "up",        "very",    "was",
-     "we",      "were",     "what",      "when",    "where",  "which",     "while",   "who",
-     "whom",    "why",      "will",      "with",    "you",    "you're",    "you've",  "your",
-     "yours",   "yourself", "yourselves"});
-static_assert(std::is_sorted(kStopWords.begin(), kStopWords.end()));
-
 std::unique_ptr<Normalizer> word_normalizer() {
   std::vector<std::unique_ptr<Normalizer>> parts;
-  parts.push_back(std::make_unique<Replace>(Pattern::string("\u2019"), "'"));
+  for (const char* apostrophe : {"\u2019", "\u02BC"}) {
+    parts.push_back(std::make_unique<Replace>(Pattern::string(apostrophe), "'"));
+  }
   parts.push_back(std::make_unique<Lowercase>());
   return std::make_unique<NormalizerSequence>(std::move(parts));
 }
@@ -47,10 +28,11 @@ bool is_letter(char32_t code) {
 
 /// Adds the word of bytes [begin, end), without apostrophes at its ends, where it counts.
 void add_clean(std::string_view text, size_t begin, size_t end, uint32_t origin,
-               std::vector<Span>& out) {
+               bool keep_stop_words, std::vector<Span>& out) {
   while (begin < end && text[begin] == '\'') ++begin;
   while (begin < end && text[end - 1] == '\'') --end;
-  if (begin == end || is_stop_word(text.substr(begin, end - begin))) return;
+  if (begin == end) return;
+  if (!keep_stop_words && is_stop_word(text.substr(begin, end - begin))) return;
   out.push_back({origin + static_cast<uint32_t>(begin), origin + static_cast<uint32_t>(end)});
 }
 
@@ -65,10 +47,6 @@ std::vector<std::pair<std::string, int32_t>> numbered(const std::vector<std::str
 
 }  // namespace
 
-bool is_stop_word(std::string_view word) {
-  return std::binary_search(kStopWords.begin(), kStopWords.end(), word);
-}
-
 void CleanWords::apply(Words& words, WordsMemory& memory) const {
   memory.ranges.clear();
   for (const Span& range : words.ranges) {
@@ -77,12 +55,12 @@ void CleanWords::apply(Words& words, WordsMemory& memory) const {
     for (size_t at = 0; at < text.size();) {
       const Utf8Char c = decode_utf8(text, at);
       if (c.code != '\'' && !is_letter(c.code)) {
-        add_clean(text, begin, at, range.begin, memory.ranges);
+        add_clean(text, begin, at, range.begin, keep_stop_words_, memory.ranges);
         begin = at + c.size;
       }
       at += c.size;
     }
-    add_clean(text, begin, text.size(), range.begin, memory.ranges);
+    add_clean(text, begin, text.size(), range.begin, keep_stop_words_, memory.ranges);
   }
   words.ranges.swap(memory.ranges);
 }
@@ -118,7 +96,9 @@ TokenizerParts build_word_tokenizer(std::string_view vocabulary, const std::stri
   TokenizerParts parts;
   parts.file = file;
   parts.normalizer = word_normalizer();
-  parts.pre_tokenizers.push_back(std::make_unique<CleanWords>());
+  // Who counted stop words wants them read, too.
+  const bool has_stop_words = std::ranges::any_of(words, is_stop_word);
+  parts.pre_tokenizers.push_back(std::make_unique<CleanWords>(has_stop_words));
   parts.model_id_end = kFirstWord + static_cast<int32_t>(words.size());
   parts.model = std::make_unique<WordLevel>(words, file);
   return parts;

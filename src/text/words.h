@@ -19,14 +19,14 @@ inline constexpr int32_t kPadWord = 0;
 inline constexpr int32_t kUnknownWord = 1;
 inline constexpr int32_t kFirstWord = 2;
 
-/// Says whether a word, in lower case, is one of English's commonest, which say little. Negations
-/// are none.
-bool is_stop_word(std::string_view word);
-
 /// Cuts a text in lower case into its words. Apostrophes at a word's ends do not belong to it.
 class CleanWords : public PreTokenizer {
  public:
+  explicit CleanWords(bool keep_stop_words = false) : keep_stop_words_(keep_stop_words) {}
   void apply(Words& words, WordsMemory& memory) const override;
+
+ private:
+  const bool keep_stop_words_;
 };
 
 /// Gives each word its place in the vocabulary, or kUnknownWord.
@@ -47,7 +47,7 @@ class WordLevel : public Model {
 };
 
 /// Makes a tokenizer of words from the text of a vocabulary.txt, a word a line, the commonest
-/// first; `file` names it in errors.
+/// first; `file` names it in errors. Stop words are read where some are in the vocabulary.
 TokenizerParts build_word_tokenizer(std::string_view vocabulary, const std::string& file);
 
 /// Counts the words of texts.

@@ -128,5 +128,78 @@ TEST_F(PrepCommand, MistakesNameTheFlag) {
   ::unsetenv("HONE_HDF5_PLUGIN");
 }
 
+/// The rows of `hone prep reduce`, a table with a header.
+std::string table_of(const std::string& reduced) {
+  std::string table = "label\ttext\n";
+  for (size_t at = 0; at < reduced.size();) {
+    const size_t tab = reduced.find('\t', at);
+    const size_t end = reduced.find('\n', at);
+    table += reduced.substr(tab + 1, end - tab);
+    at = end + 1;
+  }
+  return table;
+}
+
+TEST_F(PrepCommand, TrainingOnAStoreHasTheBitsOfTrainingOnItsTexts) {
+  std::string lines;
+  for (int i = 0; i < 40; ++i) {
+    lines += "{\"reviewText\": \"Film " + std::string(static_cast<size_t>(i), 'x') +
+             (i % 2 ? " was great" : " was dull") +
+             ", not long\", \"overall\": " + std::to_string(i % 2) + ".0}\n";
+  }
+  write_file(folder_ + "/a.jsonl", lines);
+  write_file(folder_ + "/b.jsonl", lines);
+  ASSERT_EQ(hone(words("store")).code, 0);
+  std::vector<std::string> keyed;
+  const Finished mapped = hone({"prep", "map"}, lines);
+  ASSERT_EQ(mapped.code, 0) << mapped.err;
+  for (size_t at = 0; at < mapped.out.size(); at = mapped.out.find('\n', at) + 1) {
+    keyed.push_back(mapped.out.substr(at, mapped.out.find('\n', at) + 1 - at));
+  }
+  std::sort(keyed.begin(), keyed.end());
+  std::string sorted;
+  for (const std::string& line : keyed) sorted += line;
+  write_file(folder_ + "/texts.tsv", table_of(hone({"prep", "reduce"}, sorted).out));
+  const auto train = [&](const std::string& file, const std::string& output, const Words& more) {
+    Words all = {"train",
+                 "--model_type",
+                 "lstm",
+                 "--train_file",
+                 folder_ + file,
+                 "--validation_file",
+                 folder_ + file,
+                 "--output_dir",
+                 folder_ + output,
+                 "--max_steps",
+                 "6",
+                 "--learning_rate",
+                 "0.01",
+                 "--quiet"};
+    all.insert(all.end(), more.begin(), more.end());
+    const Finished done = hone(all);
+    EXPECT_EQ(done.code, 0) << done.err;
+    return std::pair(read_file(folder_ + output + "/model.safetensors"),
+                     read_file(folder_ + output + "/eval_results.json"));
+  };
+  const auto of_store = train("/store", "/of-store", {});
+  EXPECT_EQ(read_file(folder_ + "/of-store/vocabulary.txt"),
+            read_file(folder_ + "/store/vocabulary.txt"));
+  const auto of_texts =
+      train("/texts.tsv", "/of-texts", {"--tokenizer_name", folder_ + "/store/vocabulary.txt"});
+  EXPECT_EQ(of_store.first, of_texts.first);
+  const auto loss_of = [](const std::string& json) {
+    return parse_json(json, "r").at("eval_loss");
+  };
+  EXPECT_EQ(loss_of(of_store.second), loss_of(of_texts.second));
+  const Finished scored = hone({"eval", "--model", folder_ + "/of-store", "--test_file",
+                                folder_ + "/store/index.h5", "--json"});
+  ASSERT_EQ(scored.code, 0) << scored.err;
+  EXPECT_EQ(scored.objects()[0]["samples"], 40);
+  const Finished other =
+      hone({"eval", "--model", golden("bert-words"), "--test_file", folder_ + "/store", "--json"});
+  EXPECT_EQ(other.code, 2);
+  EXPECT_NE(other.err.find("vocabulary.txt"), std::string::npos) << other.err;
+}
+
 }  // namespace
 }  // namespace hone::cli

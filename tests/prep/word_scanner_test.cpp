@@ -1,8 +1,13 @@
 #include "prep/word_scanner.h"
 
+#include <set>
+
+#include "base/utf8.h"
 #include "prep/dictionary.h"
 #include "prep/prep_fixture.h"
 #include "prep/stop_words.h"
+#include "text/stop_words.h"
+#include "text/words.h"
 
 namespace hone::prep {
 namespace {
@@ -130,6 +135,38 @@ TEST(StopWords, ComeFromAFile) {
   EXPECT_TRUE(stop_words("none").empty());
   EXPECT_NE(message_of([&] { stop_words(folder / "nothing"); }).find("nothing: cannot open"),
             std::string::npos);
+}
+
+TEST(WordScanner, FindsTheWordsThatAWordModelReads) {
+  // What prep cleans an LSTM reads as ids, so both must find the same words.
+  const auto model = [](std::string_view text) {
+    text::WordCounter counter;
+    counter.add(text);
+    return counter.commonest(1000);
+  };
+  uint64_t seed = 7;
+  const auto below = [&](uint64_t end) {
+    seed = seed * 6364136223846793005 + 1442695040888963407;
+    return (seed >> 33) % end;
+  };
+  for (int round = 0; round < 2000; ++round) {
+    std::string text;
+    for (uint64_t i = 0; i < 1 + below(30); ++i) {
+      const uint64_t kind = below(4);
+      if (kind == 0) append_utf8(static_cast<char32_t>(0x80 + below(0x3000)), text);
+      if (kind == 1) text += std::string_view("aB' Z9_\xff\n.Iit")[below(13)];
+      if (kind == 2) text += "the don\u2019t \u02bc\u0130\u1e9e\u00aa\u2160"[below(20)];
+      if (kind == 3) append_utf8(static_cast<char32_t>(0x10000 + below(0x10000)), text);
+    }
+    std::set<std::string> scanned;
+    const std::string words = words_of(text);
+    for (size_t at = 0; at < words.size(); at = words.find('|', at) + 1) {
+      const std::string word = words.substr(at, words.find('|', at) - at);
+      if (!text::is_stop_word(word)) scanned.insert(word);
+    }
+    const std::vector<std::string> read = model(text);
+    EXPECT_EQ(scanned, std::set<std::string>(read.begin(), read.end())) << text;
+  }
 }
 
 }  // namespace

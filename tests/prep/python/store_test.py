@@ -50,8 +50,9 @@ class StoreTest(unittest.TestCase):
                                    "--max_length", LENGTH, "--processes", 2, "--json", "--quiet").stdout)
 
     def test_h5py_reads_what_a_plain_program_finds(self):
-        stops = set("".join(re.findall(r'"([a-z\' ]+)"', (ROOT / "src/prep/stop_words.cpp").read_text()
-                                       .split("kEnglishStopWords =")[1].split(";")[0])).split())
+        stops = set(re.findall(r'"([a-z\']+)"', (ROOT / "src/text/stop_words.cpp").read_text()
+                               .split("kStopWords =")[1].split(";")[0]))
+        self.assertEqual(len(stops), 169)
         texts = collections.defaultdict(collections.Counter)
         for line in self.input.read_text(encoding="utf-8").splitlines():
             record = json.loads(line)
