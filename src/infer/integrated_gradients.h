@@ -18,9 +18,11 @@
 
 namespace hone::infer {
 
+inline constexpr int64_t kDefaultSteps = 50;
+
 struct IntegratedGradientsOptions {
-  int64_t steps = 50;      ///< points of the path at which the gradient is taken
-  int64_t max_length = 0;  ///< tokens a text; 0: what the folder says
+  int64_t steps = kDefaultSteps;  ///< points of the path at which the gradient is taken
+  int64_t max_length = 0;         ///< tokens a text; 0: what the folder says
   /// The products' dtype: fp32, or bf16, in which shares are some parts in a hundred off.
   DType dtype = DType::f32;
 };
@@ -51,6 +53,9 @@ class IntegratedGradients {
 
   /// One call at a time; each uses the pool's threads.
   std::vector<TokenShares> explain(std::span<const std::string_view> texts);
+
+  /// Sets the points of the path for the texts that are explained from now on.
+  void set_steps(int64_t steps) { rule_ = gauss_legendre(steps); }
 
   const models::ModelConfig& config() const { return *folder_.config; }
   const data::TextProcessor& processor() const { return *processor_; }

@@ -28,6 +28,8 @@ class SelfExplainer : public TextExplainer {
   const models::ModelConfig& config() const override { return session_.config(); }
   int64_t max_tokens() const override { return session_.max_units(); }
 
+  /// Sets what is told of the texts that are explained from now on.
+  void set_options(const SelfExplainerOptions& options) { options_ = options; }
   /// Gives the trees that the model finds itself; empty for texts without words.
   std::vector<trees::Tree> trees(std::span<const std::string_view> texts);
   Session& session() { return session_; }

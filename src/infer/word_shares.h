@@ -25,6 +25,8 @@ class GradientExplainer : public TextExplainer {
   std::vector<explain::Explanation> explain(std::span<const std::string_view> texts) override;
   const models::ModelConfig& config() const override { return gradients_.config(); }
   int64_t max_tokens() const override { return gradients_.processor().max_units(); }
+  /// Sets the points of the path for the texts that are explained from now on.
+  void set_steps(int64_t steps) { gradients_.set_steps(steps); }
   /// Gives how many of the texts so far have shares whose sum is more than a twentieth off the
   /// difference that they explain: more steps would help.
   int64_t inexact() const { return inexact_; }

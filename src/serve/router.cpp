@@ -32,6 +32,7 @@ constexpr auto kRoutes = std::to_array<RouteEntry>({
     {Route::similarity, "POST", "/similarity"},
     {Route::tokenize, "POST", "/tokenize"},
     {Route::decode, "POST", "/decode"},
+    {Route::explain, "POST", "/explain"},
     {Route::openai_embeddings, "POST", "/v1/embeddings", kOpenAi},
     {Route::openai_embeddings, "POST", "/embeddings", kOpenAi},
     {Route::openai_classify, "POST", "/v1/classify", kOpenAi},

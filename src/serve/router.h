@@ -24,6 +24,7 @@ enum class Route {
   similarity,
   tokenize,
   decode,
+  explain,
   openai_embeddings,
   openai_classify,
   openai_models,

@@ -26,7 +26,7 @@ void Service::model_metadata(const CallPtr& call, const RouteMatch& match) {
 void Service::model_ready(const CallPtr& call, const RouteMatch& match) {
   check_version(match);
   const Found found = find(match.model);
-  aside(call, [this, call, found] {
+  run_in_background(call, [this, call, found] {
     const bool ready = !draining_ && found.model->ready();
     if (!ready) throw RequestError(Failure::unhealthy, "the model is not ready");
     std::string out = "{\"name\":";

@@ -124,7 +124,7 @@ void Service::tokenize(const CallPtr& call, const RouteMatch& match) {
   const Found found = find(match.model);
   const JsonBody body(call->request().body);
   auto ask = std::make_shared<TokenizeAsk>(read_tokenize(RequestFields(body.root()), limits(call)));
-  aside(call, [call, ask, model = found.model] {
+  run_in_background(call, [call, ask, model = found.model] {
     call->send_json(write_tokens(tokenizer_of(*model), *ask));
   });
 }
@@ -133,7 +133,7 @@ void Service::decode(const CallPtr& call, const RouteMatch& match) {
   const Found found = find(match.model);
   const JsonBody body(call->request().body);
   auto ask = std::make_shared<DecodeAsk>(read_decode(RequestFields(body.root()), limits(call)));
-  aside(call, [call, ask, model = found.model] {
+  run_in_background(call, [call, ask, model = found.model] {
     call->send_json(write_decoded(tokenizer_of(*model), *ask));
   });
 }

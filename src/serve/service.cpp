@@ -8,8 +8,9 @@
 namespace hone::serve {
 namespace {
 
-constexpr size_t kMostAside = 256;
+constexpr size_t kMostInBackground = 256;
 constexpr size_t kMostLoads = 16;
+constexpr size_t kMostExplanations = 64;
 constexpr size_t kMostWaitingAnswers = 4096;
 
 int64_t unix_seconds() {
@@ -36,8 +37,9 @@ Service::Service(ServiceOptions options)
       started_(unix_seconds()),
       writers_(1, kMostWaitingAnswers),
       registry_(std::make_unique<ModelRegistry>()),
-      aside_(1, kMostAside),
-      loaders_(1, kMostLoads) {
+      background_(1, kMostInBackground),
+      loaders_(1, kMostLoads),
+      explaining_(1, kMostExplanations) {
   registry_->on_load([this](const std::string& name, ServedModel& model) {
     auto traits = std::make_shared<const ModelTraits>(name, model);
     model.on_batch([this](int64_t inputs, int64_t tokens) {
@@ -46,6 +48,7 @@ Service::Service(ServiceOptions options)
     });
     const std::lock_guard lock(traits_mutex_);
     std::erase_if(traits_, [&](const auto& entry) { return entry.second->name == name; });
+    explainers_.erase(name);
     traits_[&model] = std::move(traits);
   });
 }
@@ -142,6 +145,8 @@ void Service::dispatch(const CallPtr& call, const RouteMatch& match) {
       return tokenize(call, match);
     case Route::decode:
       return decode(call, match);
+    case Route::explain:
+      return explain(call, match);
     case Route::openai_embeddings:
       return openai_embeddings(call, match);
     case Route::openai_classify:
@@ -221,8 +226,8 @@ void Service::compute_for(const CallPtr& call, const Found& found, Work work, Wr
   compute(call, *found.model, std::move(work), options, metrics_, writers_, std::move(write));
 }
 
-void Service::aside(const CallPtr& call, std::function<void()> task) {
-  const bool taken = aside_.post([call, task = std::move(task)] { call->guard(task); });
+void Service::run_in_background(const CallPtr& call, std::function<void()> task) {
+  const bool taken = background_.post([call, task = std::move(task)] { call->guard(task); });
   if (!taken) throw RequestError(Failure::overloaded, "too many requests of this kind wait");
 }
 

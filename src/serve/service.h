@@ -11,6 +11,7 @@
 #include "http/http.h"
 #include "serve/call.h"
 #include "serve/computing.h"
+#include "serve/explaining.h"
 #include "serve/metrics.h"
 #include "serve/model_registry.h"
 #include "serve/model_traits.h"
@@ -82,7 +83,7 @@ class Service : public http::Handler {
   void compute_for(const CallPtr& call, const Found& found, Work work, WriteAnswers write,
                    bool token_embeddings = false);
   /// Does `task` in another thread; too many such requests are overload.
-  void aside(const CallPtr& call, std::function<void()> task);
+  void run_in_background(const CallPtr& call, std::function<void()> task);
 
   void predict(const CallPtr& call, const RouteMatch& match);
   void embed(const CallPtr& call, const RouteMatch& match);
@@ -95,6 +96,8 @@ class Service : public http::Handler {
   void similarity_with(const CallPtr& call, const Found& found, const RequestFields& fields);
   void tokenize(const CallPtr& call, const RouteMatch& match);
   void decode(const CallPtr& call, const RouteMatch& match);
+  void explain(const CallPtr& call, const RouteMatch& match);
+  std::shared_ptr<ModelExplainer> explainer_of(const Found& found);
   void openai_embeddings(const CallPtr& call, const RouteMatch& match);
   void openai_classify(const CallPtr& call, const RouteMatch& match);
   void openai_model(const CallPtr& call, const RouteMatch& match);
@@ -122,13 +125,15 @@ class Service : public http::Handler {
   std::atomic<bool> ready_{false};
   std::mutex traits_mutex_;
   std::map<const ServedModel*, std::shared_ptr<const ModelTraits>> traits_;
+  std::map<std::string, std::shared_ptr<ModelExplainer>> explainers_;  ///< traits_mutex_ guards it
 
   // The order is that of their ends, from below: tasks that hold models, models that answer what
   // they have accepted, and those who write these answers.
   TaskQueue writers_;
   std::unique_ptr<ModelRegistry> registry_;
-  TaskQueue aside_;
+  TaskQueue background_;
   TaskQueue loaders_;
+  TaskQueue explaining_;
 };
 
 /// Whether both are equal, in a time that depends on the lengths alone.
