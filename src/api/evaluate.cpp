@@ -11,7 +11,7 @@ namespace {
 
 Evaluation evaluate_set(infer::Session& session, const data::LabelledSet& set,
                         const infer::EvaluateOptions& how) {
-  infer::Evaluation found = infer::evaluate(session, *set.records, how);
+  infer::EvaluationResult found = infer::evaluate(session, *set.records, how);
   if (found.samples == 0) fail(ErrorKind::bad_file, "{}: {}: no samples", set.task, set.split);
   Evaluation evaluation;
   evaluation.task = set.task;

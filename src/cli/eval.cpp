@@ -99,8 +99,8 @@ std::string text_of(const ExitResult& exits) {
   return out;
 }
 
-std::string json_of(const data::LabelledSet& part, const infer::Evaluation& result, bool images,
-                    const char* device, DType dtype, const ExitResult& exits) {
+std::string json_of(const data::LabelledSet& part, const infer::EvaluationResult& result,
+                    bool images, const char* device, DType dtype, const ExitResult& exits) {
   std::string out = "{\"task\":";
   append_json(out, std::string_view(part.task));
   out += ",\"split\":";
@@ -120,8 +120,8 @@ std::string json_of(const data::LabelledSet& part, const infer::Evaluation& resu
                            peak_resident_bytes(), device, dtype_name(dtype), json_of(exits));
 }
 
-std::string text_of(const data::LabelledSet& part, const infer::Evaluation& result, bool images,
-                    DType dtype, const ExitResult& exits) {
+std::string text_of(const data::LabelledSet& part, const infer::EvaluationResult& result,
+                    bool images, DType dtype, const ExitResult& exits) {
   std::string out = fmt::format("{} {}: {} samples", part.task, part.split, result.samples);
   if (!images) out += fmt::format(", {} tokens, {} truncated", result.tokens, result.truncated);
   out += '\n';
@@ -185,7 +185,7 @@ int eval(const Words& words) {
     how.truncate = !options.no_truncate;
     how.deadline = settings.deadline;
     how.progress = [&](int64_t samples) { progress.update(samples); };
-    const infer::Evaluation result = infer::evaluate(session, *part.records, how);
+    const infer::EvaluationResult result = infer::evaluate(session, *part.records, how);
     if (result.samples == 0) fail(ErrorKind::bad_file, "{}: {}: no samples", part.task, part.split);
     const DType dtype = session.model().dtype();
     ExitResult exits{result.layers, options.exits.deadline_ms, result.late, {}};

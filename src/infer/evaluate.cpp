@@ -27,7 +27,7 @@ class LabelScorer {
     }
   }
 
-  void report(Evaluation& evaluation) const {
+  void report(EvaluationResult& evaluation) const {
     evaluation.loss = scorer_.loss();
     evaluation.metrics = scorer_.results();
   }
@@ -61,11 +61,12 @@ class FirstRecords : public data::RecordStream {
 
 }  // namespace
 
-Evaluation evaluate(Session& session, data::RecordStream& records, const EvaluateOptions& options) {
+EvaluationResult evaluate(Session& session, data::RecordStream& records,
+                          const EvaluateOptions& options) {
   const Stopwatch watch;
   LabelScorer scorer(session.folder(), options);
   FirstRecords wanted(records, options.max_samples);
-  Evaluation evaluation;
+  EvaluationResult evaluation;
   AnswerHandler handler;
   handler.truncate = options.truncate;
   handler.answer = [&](const data::Record& record, const Answer& answer) {

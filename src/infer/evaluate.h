@@ -13,7 +13,8 @@
 
 namespace hone::infer {
 
-struct Evaluation {
+/// What a session reached over labelled records.
+struct EvaluationResult {
   int64_t samples = 0;
   int64_t tokens = 0;
   int64_t truncated = 0;
@@ -40,6 +41,7 @@ struct EvaluateOptions {
 };
 
 /// Runs the session over labelled records. The session gives logits.
-Evaluation evaluate(Session& session, data::RecordStream& records, const EvaluateOptions& options);
+EvaluationResult evaluate(Session& session, data::RecordStream& records,
+                          const EvaluateOptions& options);
 
 }  // namespace hone::infer

@@ -23,7 +23,7 @@ ops::LossInputs loss_inputs(Value logits, const ops::LossOptions& loss, Pass& st
 }
 
 void declare_labels(const ops::LossOptions& loss, Axis rows, Pass& step) {
-  const bool classes = loss.kind == ops::LossKind::cross_entropy;
+  const bool classes = loss.kind == LossKind::cross_entropy;
   step.labels = step.plan->input(classes ? DType::i32 : step.output.dtype, rows,
                                  classes ? 1 : step.output.width, Filler::minus_one);
   step.scale = step.plan->input(DType::f64, Axis::one, 2);

@@ -16,7 +16,7 @@ struct Loss {
 
   void run_gpu(const Frame& frame) const {
     kernels::cuda::Loss args;
-    args.kind = static_cast<kernels::cuda::LossKind>(options.kind);
+    args.kind = options.kind;
     args.rows = frame.rows(in.logits);
     args.classes = in.logits.width;
     args.logits = frame.data<const float>(in.logits);

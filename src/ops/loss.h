@@ -1,10 +1,9 @@
 #pragma once
 
 #include "autograd/tape.h"
+#include "base/loss_kind.h"
 
 namespace hone::ops {
-
-enum class LossKind { cross_entropy, squared_error, binary_cross_entropy, soft_cross_entropy };
 
 /// What a teacher's logits add to a loss: the labels' part is weighed with 1 - weight.
 struct DistillOptions {

@@ -24,7 +24,7 @@ Measurement measure(const std::string& model, const infer::SessionOptions& setti
   Measurement sum;
   const auto sets = options.open();
   for (const auto& records : sets) {
-    const infer::Evaluation result = infer::evaluate(session, *records, options.evaluate);
+    const infer::EvaluationResult result = infer::evaluate(session, *records, options.evaluate);
     if (result.samples == 0) fail(ErrorKind::bad_file, "the data has no samples");
     sum.metric = result.metrics.front().first;
     sum.score += result.metrics.front().second / static_cast<double>(sets.size());

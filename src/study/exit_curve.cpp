@@ -50,9 +50,9 @@ void measure(infer::Session& session, const ExitCurveOptions& options, ExitPoint
     return infer::evaluate(session, *records, how);
   };
   constexpr int64_t kBatch = 32;
-  const infer::Evaluation together = pass(kBatch, 0);
+  const infer::EvaluationResult together = pass(kBatch, 0);
   if (together.samples == 0) fail(ErrorKind::bad_file, "the data has no samples");
-  const infer::Evaluation alone = pass(1, options.timed_samples);
+  const infer::EvaluationResult alone = pass(1, options.timed_samples);
   point.score = together.metrics.front().second;
   point.layers = together.layers > 0 ? together.layers : static_cast<double>(curve.depth);
   point.seconds_32 = together.seconds / static_cast<double>(together.samples);

@@ -90,7 +90,7 @@ SmallResult measure_small(const std::string& model, const SmallVariant& variant,
     if (one_label) result.labels.push_back(best - answer.values.begin());
   };
   const auto records = options.open();
-  const infer::Evaluation evaluation = infer::evaluate(session, *records, how);
+  const infer::EvaluationResult evaluation = infer::evaluate(session, *records, how);
   if (evaluation.samples == 0) fail(ErrorKind::bad_file, "the data has no samples");
   result.samples = evaluation.samples;
   result.metric = evaluation.metrics.front().first;

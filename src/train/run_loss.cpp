@@ -25,7 +25,7 @@ void mix_classes(const Options& options, ops::LossOptions& loss) {
   if (!loss.class_weights.empty() || options.balanced_class_weights) {
     fail(ErrorKind::unsupported, "class_weights: not with images that are mixed");
   }
-  loss.kind = ops::LossKind::soft_cross_entropy;
+  loss.kind = LossKind::soft_cross_entropy;
 }
 
 }  // namespace

@@ -161,7 +161,7 @@ TEST(Evaluate, ScoresAndSumsTheLoss) {
   }
   Session session(kGoldens + "bert-words", {.threads = 1});
   const auto records = data::open_records(file, {.format = data::Format::tsv, .need_label = true});
-  const Evaluation evaluation = evaluate(session, *records, {.batch_size = 3});
+  const EvaluationResult evaluation = evaluate(session, *records, {.batch_size = 3});
   std::filesystem::remove(file);
   ASSERT_GT(rows, 3);
   EXPECT_EQ(evaluation.samples, rows);

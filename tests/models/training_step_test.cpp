@@ -31,10 +31,10 @@ std::vector<StepCase> step_cases() {
           {"deebert", {.dtype = DType::bf16}, {}, ExitMethod::deebert}};
 }
 
-ops::LossKind loss_of(const EncoderConfig& config) {
-  if (config.problem == ProblemType::regression) return ops::LossKind::squared_error;
-  return config.problem == ProblemType::multi_label ? ops::LossKind::binary_cross_entropy
-                                                    : ops::LossKind::cross_entropy;
+LossKind loss_of(const EncoderConfig& config) {
+  if (config.problem == ProblemType::regression) return LossKind::squared_error;
+  return config.problem == ProblemType::multi_label ? LossKind::binary_cross_entropy
+                                                    : LossKind::cross_entropy;
 }
 
 /// A model with a step over a golden's samples, and where its gradients go.
@@ -78,7 +78,7 @@ class TrainedGolden {
     const double scale[] = {static_cast<double>(batch_.sequences()), 1};
     runner.bind(pass.random, random);
     runner.bind(pass.scale, scale);
-    const bool classes = loss_of(encoder_.config()) == ops::LossKind::cross_entropy;
+    const bool classes = loss_of(encoder_.config()) == LossKind::cross_entropy;
     runner.bind(pass.labels,
                 classes ? static_cast<const void*>(batch_.classes.data()) : batch_.targets.data());
     runner.run();

@@ -137,7 +137,7 @@ class TinyModel : public models::Model {
       step.losses = {
           {"class", ops::loss(tape, {step.output, step.labels, step.scale}, request.loss)},
           {"brightness", ops::loss(tape, {bright, step.inputs[kBrightness], step.scale},
-                                   {.kind = ops::LossKind::squared_error, .weight = 0.5})}};
+                                   {.kind = LossKind::squared_error, .weight = 0.5})}};
     });
     return step;
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/loss_kind.h"
 #include "kernels/cuda/launch.h"
 
 namespace hone::kernels::cuda {
@@ -9,13 +10,6 @@ namespace hone::kernels::cuda {
 struct LossScale {
   double count;
   double scale;
-};
-
-enum class LossKind : uint8_t {
-  cross_entropy,
-  squared_error,
-  binary_cross_entropy,
-  soft_cross_entropy
 };
 
 /// The loss of each row, their sum divided by the count, and the gradient of the logits.
