@@ -19,7 +19,7 @@
 namespace hone::study {
 namespace {
 
-constexpr std::array<BenchCase, 22> kCases = {{{"bert-base-b1-len32", kBertBase, 1, 32},
+constexpr std::array<BenchCase, 23> kCases = {{{"bert-base-b1-len32", kBertBase, 1, 32},
                                                {"bert-base-b1-len128", kBertBase, 1, 128},
                                                {"bert-base-b8-len128", kBertBase, 8, 128},
                                                {"bert-base-b32-len128", kBertBase, 32, 128},
@@ -27,6 +27,7 @@ constexpr std::array<BenchCase, 22> kCases = {{{"bert-base-b1-len32", kBertBase,
                                                {"minilm-b1-len32", kMiniLm, 1, 32},
                                                {"minilm-b1-len128", kMiniLm, 1, 128},
                                                {"minilm-sst2-b32", kMiniLm, 32, 0},
+                                               {"minilm-sst2-b128", kMiniLm, 128, 0},
                                                {"roberta-base-b1-len32", kRobertaBase, 1, 32},
                                                {"roberta-base-b1-len128", kRobertaBase, 1, 128},
                                                {"roberta-base-sst2-b128", kRobertaBase, 128, 0},
