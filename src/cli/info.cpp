@@ -20,6 +20,9 @@
 namespace hone::cli {
 namespace {
 
+constexpr int64_t kMostSamples = 1 << 20;
+constexpr int64_t kLongest = 1 << 20;
+
 OrderedJson build_facts() {
 #if defined(__clang__)
   const std::string compiler = fmt::format("clang {}", __clang_version__);
@@ -127,8 +130,8 @@ const char* problem_name(ProblemType problem) {
   }
 }
 
-OrderedJson model_json(const std::string& model, const CommonOptions& common) {
-  const infer::ModelFacts facts = infer::model_facts(model, common.wanted_dtype(), common.threads);
+OrderedJson model_json(const std::string& model, const infer::FactsOptions& options) {
+  const infer::ModelFacts facts = infer::model_facts(model, options);
   const models::ModelConfig& config = *facts.folder.config;
   const auto processor = models::family_of(config).open_processor(
       config, {.path = facts.folder.path, .model = facts.folder.path});
@@ -139,14 +142,15 @@ OrderedJson model_json(const std::string& model, const CommonOptions& common) {
                {"dtype", dtype_name(facts.dtype)},
                {"packed_bytes", facts.packed_bytes},
                {"max_length", facts.max_length},
-               {"forward_bytes", facts.forward_bytes}});
+               {"forward_bytes", facts.forward_bytes},
+               {"batch", facts.samples},
+               {"length", facts.length},
+               {"predict_bytes", facts.predict_bytes}});
   json.update(processor->facts());
   if (facts.packed) {
     json["packed_file"] = models::kPackedName;
   } else {
-    json["training_step"] = {{"sequences", facts.training_sequences},
-                             {"length", facts.training_length},
-                             {"estimated_bytes", facts.training_bytes}};
+    json["train_bytes"] = facts.train_bytes;
   }
   if (facts.has_head) {
     json["problem_type"] = problem_name(config.problem);
@@ -225,20 +229,25 @@ std::string model_text(const OrderedJson& model) {
   out += line("stored", stored);
   out += line("packed", fmt::format("{:.1f} MB as {}", megabytes(model["packed_bytes"]),
                                     model["dtype"].get<std::string>()));
-  out +=
-      line("forward", fmt::format("{:.1f} MB for 1 x {} tokens", megabytes(model["forward_bytes"]),
-                                  model["max_length"].get<int64_t>()));
-  if (model.contains("training_step")) {
-    const OrderedJson& training = model["training_step"];
-    out += line("training step", fmt::format("{:.1f} MB for {} x {} tokens, AdamW, fp32 (estimate)",
-                                             megabytes(training["estimated_bytes"]),
-                                             training["sequences"].get<int64_t>(),
-                                             training["length"].get<int64_t>()));
+  const char* unit = model.contains("tokenizer") ? "tokens" : "pixels";
+  out += line("forward", fmt::format("{:.1f} MB for 1 x {} {}", megabytes(model["forward_bytes"]),
+                                     model["max_length"].get<int64_t>(), unit));
+  const std::string batch = fmt::format("{} x {} {}", model["batch"].get<int64_t>(),
+                                        model["length"].get<int64_t>(), unit);
+  out += line("predict", fmt::format("{:.1f} MB for {}", megabytes(model["predict_bytes"]), batch));
+  if (model.contains("train_bytes")) {
+    out += line("training step",
+                fmt::format("{:.1f} MB for {}, AdamW", megabytes(model["train_bytes"]), batch));
   } else {
     out += line("training step", "none: packed for answering under a memory budget");
   }
-  out += line("tokenizer", fmt::format("{}, {} tokens", model["tokenizer"].get<std::string>(),
-                                       model["vocabulary"].get<int64_t>()));
+  if (model.contains("tokenizer")) {
+    out += line("tokenizer", fmt::format("{}, {} tokens", model["tokenizer"].get<std::string>(),
+                                         model["vocabulary"].get<int64_t>()));
+  } else if (model.contains("image_height")) {
+    out += line("images", fmt::format("{} x {} pixels", model["image_height"].get<int64_t>(),
+                                      model["image_width"].get<int64_t>()));
+  }
   if (!model.contains("labels")) return out + line("head", "none: it can embed, not predict");
   return out + line("labels", fmt::format("{} ({})", fmt::join(model["labels"].get<Words>(), ", "),
                                           model["problem_type"].get<std::string>()));
@@ -251,7 +260,11 @@ int info(const Words& words) {
   std::string model;
   arguments.text("--model,--model_name_or_path", "DIR", model,
                  "model folder, or name in the local cache");
-  arguments.example("hone info --model DIR --json");
+  infer::FactsOptions options;
+  arguments.integer("--batch", 1, kMostSamples, options.samples,
+                    "samples that memory is told for; default 8");
+  arguments.integer("--length", 1, kLongest, options.length, "their tokens; default 128");
+  arguments.example("hone info --model DIR --batch 32 --json");
   std::string answer;
   if (!arguments.parse(words, answer)) {
     print(answer);
@@ -259,7 +272,12 @@ int info(const Words& words) {
   }
   OrderedJson facts = {{"version", kVersion}, {"build", build_facts()}};
   facts.update(machine_facts());
-  if (!model.empty()) facts["model"] = model_json(model, arguments.common());
+  if (!model.empty()) {
+    options.dtype = arguments.common().wanted_dtype();
+    options.threads = arguments.common().threads;
+    options.gpu = select_device(arguments.common().device);
+    facts["model"] = model_json(model, options);
+  }
   if (arguments.common().json) {
     print(facts.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n");
   } else {

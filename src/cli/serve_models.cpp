@@ -67,7 +67,7 @@ uint64_t available_bytes() {
 
 void check_memory(const std::string& folder, const infer::SessionOptions& session) {
   if (session.memory_budget > 0 || select_device(session.device)) return;
-  const infer::ModelFacts facts = infer::model_facts(folder, session.dtype, session.threads);
+  const infer::ModelFacts facts = infer::model_facts(folder, {session.dtype, session.threads});
   const uint64_t available = available_bytes();
   if (available == 0 || facts.forward_bytes <= available) return;
   fail(ErrorKind::usage,

@@ -12,10 +12,6 @@
 namespace hone::infer {
 namespace {
 
-// These are Trainer's default batch, and run_glue's default length.
-constexpr int64_t kTrainingSequences = 8;
-constexpr int64_t kTrainingLength = 128;
-
 int64_t count_parameters(const nn::Parameters& parameters) {
   int64_t count = 0;
   for (const nn::Parameter& parameter : parameters.list()) {
@@ -44,19 +40,19 @@ std::map<std::string, uint64_t> stored_bytes(const models::StoredWeights& stored
 
 }  // namespace
 
-ModelFacts model_facts(const std::string& model, std::optional<DType> dtype, int threads) {
+ModelFacts model_facts(const std::string& model, const FactsOptions& options) {
   ModelFacts facts;
   facts.folder = models::open_model_folder(io::resolve_model(model));
   const models::ModelConfig& config = *facts.folder.config;
   models::StoredWeights stored = models::open_stored(facts.folder);
   facts.has_head = stored.has_head(models::family_of(config));
-  facts.dtype = stored.dtype(config, dtype);
+  facts.dtype = stored.dtype(config, options.dtype);
   facts.packed = stored.packed != nullptr;
   const std::string& path = facts.folder.path;
   const auto processor =
       models::family_of(config).open_processor(config, {.path = path, .model = path});
   const auto inferred = models::make_model(
-      config, {facts.dtype, Target::of(false), facts.has_head, {}, false, processor.get()});
+      config, {facts.dtype, Target::of(options.gpu), facts.has_head, {}, false, processor.get()});
   if (facts.packed) stored.packed->check(*inferred);
   facts.stored_bytes = stored_bytes(stored, *inferred);
   facts.parameters = count_parameters(inferred->parameters());
@@ -67,24 +63,28 @@ ModelFacts model_facts(const std::string& model, std::optional<DType> dtype, int
   models::OutputOptions output;
   output.output = facts.has_head ? models::Output::logits : models::Output::embedding;
   const models::Pass forward = inferred->record(output);
-  ThreadPool pool(threads > 0 ? threads : usable_cores());
+  ThreadPool pool(options.threads > 0 ? options.threads : usable_cores());
   const auto extents = [&](int64_t samples, int64_t length) {
     return inferred->layout().extents(samples, samples * length, length);
   };
-  facts.forward_bytes =
-      facts.packed_bytes + Runner(forward.plan, {}, pool).bytes_for(extents(1, facts.max_length));
-
+  facts.samples = options.samples;
+  facts.length = images ? facts.max_length : std::min(options.length, facts.max_length);
+  const Runner answers(forward.plan, {}, pool);
+  facts.forward_bytes = facts.packed_bytes + answers.bytes_for(extents(1, facts.max_length));
+  facts.predict_bytes =
+      facts.packed_bytes + answers.bytes_for(extents(facts.samples, facts.length));
   if (facts.packed) return facts;
-  facts.training_sequences = kTrainingSequences;
-  facts.training_length = std::min(kTrainingLength, facts.max_length);
-  const auto trained =
-      models::make_model(config, {DType::f32, Target::of(false), true, {}, false, processor.get()});
+  const auto trained = models::make_model(
+      config, {DType::f32, Target::of(options.gpu), true, {}, false, processor.get()});
+  const nn::Parameters& parameters = trained->parameters();
+  models::TrainingOptions how;
+  if (facts.dtype == DType::bf16 || facts.dtype == DType::f16) how.dtype = facts.dtype;
   const models::Pass step =
-      trained->record_training({}, std::vector<bool>(trained->parameters().list().size(), true));
+      trained->record_training({}, std::vector<bool>(parameters.list().size(), true), how);
   constexpr uint64_t kArrays = 4;  // weights, gradients, two moments
-  facts.training_bytes =
-      kArrays * trained->parameters().bytes() +
-      Runner(step.plan, {}, pool).bytes_for(extents(kTrainingSequences, facts.training_length));
+  facts.train_bytes = kArrays * parameters.bytes() +
+                      parameters.shadow_bytes(how.dtype, step.shadows) +
+                      Runner(step.plan, {}, pool).bytes_for(extents(facts.samples, facts.length));
   return facts;
 }
 

@@ -21,14 +21,23 @@ struct ModelFacts {
   uint64_t packed_bytes = 0;                     ///< bytes of the weights in memory
   int64_t max_length = 0;                        ///< tokens that have a position, or pixels
   uint64_t forward_bytes = 0;                    ///< weights and activations, 1 x max_length
-  int64_t training_sequences = 0;                ///< 0 where it cannot be trained
-  int64_t training_length = 0;
-  /// The bytes of a step of that many sequences: fp32 weights, gradients, AdamW's two moments and
-  /// activations.
-  uint64_t training_bytes = 0;
+  // What hone allocates for a batch of `samples` times `length`.
+  int64_t samples = 0;
+  int64_t length = 0;
+  uint64_t predict_bytes = 0;  ///< weights and activations of a forward pass
+  /// fp32 weights, their copies in the products' dtype, gradients, AdamW's two moments and
+  /// activations of a step; 0 where it cannot be trained.
+  uint64_t train_bytes = 0;
 };
 
-/// Gives a model's facts; `dtype` is that of SessionOptions.
-ModelFacts model_facts(const std::string& model, std::optional<DType> dtype, int threads);
+struct FactsOptions {
+  std::optional<DType> dtype = {};  ///< the dtype of products, as in SessionOptions
+  int threads = 0;
+  bool gpu = false;
+  int64_t samples = 8;   ///< Trainer's default batch
+  int64_t length = 128;  ///< run_glue's default length; more than the model reads counts as that
+};
+
+ModelFacts model_facts(const std::string& model, const FactsOptions& options);
 
 }  // namespace hone::infer

@@ -115,7 +115,7 @@ TEST(Budget, APackedFolderSaysWhatItIsAndWhatItCannotBe) {
   EXPECT_EQ(model["dtype"], "bf16");
   EXPECT_EQ(model["packed_file"], "hone_stream.bin");
   EXPECT_GT(model["bytes_by_dtype"]["bf16"], 0);
-  EXPECT_FALSE(model.contains("training_step"));
+  EXPECT_FALSE(model.contains("train_bytes"));
   const Finished text = hone({"info", "--model", folder});
   EXPECT_NE(text.out.find("hone_stream.bin"), std::string::npos) << text.out;
   expect_refused(hone({"info", "--model", folder, "--dtype", "int8"}), {"hone_stream.bin", "bf16"});

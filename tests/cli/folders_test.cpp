@@ -39,14 +39,56 @@ TEST(Info, TellsOfAModel) {
   EXPECT_EQ(model.at("bytes_by_dtype").at("fp32"), 4 * parameters);
   EXPECT_GE(model.at("packed_bytes").get<uint64_t>(), 4 * parameters);
   EXPECT_GT(model.at("forward_bytes"), model.at("packed_bytes"));
-  EXPECT_GT(model.at("training_step").at("estimated_bytes").get<uint64_t>(), 16 * parameters);
+  EXPECT_EQ(model.at("batch"), 8);
+  EXPECT_GT(model.at("train_bytes").get<uint64_t>(), 16 * parameters);
   const Json half =
       hone({"info", "--json", "--dtype", "bf16", "--model", golden("bert-words")}).objects().at(0);
   EXPECT_LT(half.at("model").at("packed_bytes"), model.at("packed_bytes"));
   for (const char* name : {"roberta-regression", "albert-groups", "sentence-distilbert-cls"}) {
     const Finished text = hone({"info", "--model", golden(name)});
     EXPECT_EQ(text.code, 0) << text.err;
-    EXPECT_NE(text.out.find("(estimate)"), std::string::npos);
+    EXPECT_NE(text.out.find("training step  "), std::string::npos) << text.out;
+  }
+}
+
+TEST(Info, PredictsWhatTrainingAllocates) {
+  const Scratch scratch;
+  std::string rows = "text,label\n";
+  for (int i = 0; i < 16; ++i) {
+    for (int k = 0; k < 30; ++k) rows += "film ";
+    rows += i % 2 == 0 ? ",negative\n" : ",positive\n";
+  }
+  write_file(scratch / "rows.csv", rows);
+  for (const char* name : {"bert-words", "albert-groups"}) {
+    for (const Words& precision : {Words{}, Words{"--bf16"}}) {
+      Words train = {"train",
+                     "--model",
+                     golden(name),
+                     "--train_file",
+                     scratch / "rows.csv",
+                     "--output_dir",
+                     scratch / "run",
+                     "--max_steps",
+                     "2",
+                     "--per_device_train_batch_size",
+                     "8",
+                     "--do_train",
+                     "--quiet",
+                     "--overwrite_output_dir"};
+      train.insert(train.end(), precision.begin(), precision.end());
+      const Finished done = hone(train);
+      ASSERT_EQ(done.code, 0) << done.err;
+      const std::string results = scratch / "run/all_results.json";
+      const Json memory = parse_json(read_file(results), results).at("memory_bytes");
+      double measured = 0;
+      for (const char* kind : {"weights", "gradients", "optimizer", "activations"}) {
+        measured += memory.at(kind).get<double>();
+      }
+      const Finished info = hone({"info", "--model", golden(name), "--batch", "8", "--length", "24",
+                                  "--dtype", precision.empty() ? "fp32" : "bf16", "--json"});
+      const double predicted = info.objects().at(0).at("model").at("train_bytes").get<double>();
+      EXPECT_NEAR(predicted, measured, 0.05 * measured) << name;
+    }
   }
 }
 

@@ -138,6 +138,8 @@ TEST_F(SecondFamily, InfoAndConvertKnowIt) {
       parse_json(run_for_output({"info", "--model", root_ + "/straight", "--json"}), "info");
   EXPECT_EQ(info.at("model").at("family"), "tiny-images");
   EXPECT_EQ(info.at("model").at("side"), tiny::kSide);
+  const std::string text = run_for_output({"info", "--model", root_ + "/straight"});
+  EXPECT_NE(text.find(" pixels"), std::string::npos) << text;
   run_for_output({"convert", "--model", root_ + "/straight", "--output", root_ + "/half", "--dtype",
                   "bf16", "--quiet"});
   EXPECT_TRUE(file_exists(root_ + "/half/model.safetensors"));

@@ -86,7 +86,7 @@ const char* library_name() {
 }
 
 const MpiPlugin kPlugin = {kMpiInterface, kVersion, library_name,
-                               []() -> Link* { return new MpiLink; }};
+                           []() -> Link* { return new MpiLink; }};
 
 }  // namespace
 }  // namespace hone::comm
