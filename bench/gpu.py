@@ -138,7 +138,7 @@ def memory_line(row):
 
 
 def svg(rows):
-    """A bar a case: the ratio to the expert's; a line at 1, a mark at the bar and at the floor's."""
+    """A bar a case: the ratio to the expert's; a line at 1, a mark at the floor's."""
     left, width, high = 230, 420, 34
     most = max([r["floor_ratio"] for r in rows if r["floor_ratio"] < 6] +
                [r["expert_ratio"] for r in rows] + [2.0])
@@ -151,18 +151,16 @@ def svg(rows):
         out.append(f'<text x="{left - 8}" y="{y + 16}" text-anchor="end">{row["case"]}</text>')
         out.append(f'<rect x="{left}" y="{y}" width="{row["expert_ratio"] * scale:.1f}" height="22" '
                    'fill="#3b7dd8"/>')
-        out.append(f'<text x="{left + row["expert_ratio"] * scale + 6:.1f}" y="{y + 16}">'
-                   f'{row["expert_ratio"]:.2f}</text>')
-        for value, colour in ((row["bar"], "#d83b3b"), (row["floor_ratio"], "#222")):
-            if value <= most:
-                x = left + value * scale
-                out.append(f'<line x1="{x:.1f}" y1="{y - 3}" x2="{x:.1f}" y2="{y + 25}" '
-                           f'stroke="{colour}" stroke-width="2"/>')
+        out.append(f'<text x="{left + width + 20}" y="{y + 16}">{row["expert_ratio"]:.2f}</text>')
+        if row["floor_ratio"] <= most:
+            x = left + row["floor_ratio"] * scale
+            out.append(f'<line x1="{x:.1f}" y1="{y - 3}" x2="{x:.1f}" y2="{y + 25}" '
+                       'stroke="#222" stroke-width="2"/>')
     x = left + scale
     out.append(f'<line x1="{x:.1f}" y1="26" x2="{x:.1f}" y2="{32 + high * len(rows)}" '
                'stroke="#999" stroke-dasharray="4 3"/>')
-    out.append(f'<text x="10" y="{high * len(rows) + 50}" fill="#555">red: the bar; black: the '
-               'matrix products and AdamW alone; dashed: PyTorch</text></svg>')
+    out.append(f'<text x="10" y="{high * len(rows) + 50}" fill="#555">black: the matrix '
+               'products and AdamW alone; dashed: PyTorch</text></svg>')
     return "\n".join(out) + "\n"
 
 
