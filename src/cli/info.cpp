@@ -219,9 +219,12 @@ std::string model_text(const OrderedJson& model) {
     stored += fmt::format("{}{} {:.1f} MB", stored.empty() ? "" : ", ", dtype, megabytes(bytes));
   }
   std::string out = "\n" + line("model", model["path"].get<std::string>());
-  out += line("family",
-              fmt::format("{}, {} layers of {}", model["family"].get<std::string>(),
-                          model["layers"].get<int64_t>(), model["hidden_size"].get<int64_t>()));
+  std::string family = model["family"].get<std::string>();
+  if (model.contains("layers") && model.contains("hidden_size")) {
+    family += fmt::format(", {} layers of {}", model["layers"].get<int64_t>(),
+                          model["hidden_size"].get<int64_t>());
+  }
+  out += line("family", family);
   out += line("parameters", fmt::format("{}", model["parameters"].get<int64_t>()));
   if (model.contains("packed_file")) {
     stored += fmt::format(", in {}", model["packed_file"].get<std::string>());
