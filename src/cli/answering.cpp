@@ -21,8 +21,6 @@
 namespace hone::cli {
 namespace {
 
-constexpr int64_t kLongest = 1 << 20;
-
 void append_counts(const infer::Answer& answer, std::string& out) {
   if (answer.width > 0) {
     out += ",\"width\":";
@@ -61,7 +59,7 @@ void declare(Arguments& arguments, AnsweringOptions& options) {
   arguments.text("--format", "NAME", options.format,
                  "lines, jsonl, csv or tsv; default: by extension");
   arguments.text("--output", "FILE", options.output, "default: standard output");
-  arguments.integer("--max_seq_length", 1, kLongest, options.max_length,
+  arguments.integer("--max_seq_length", 1, kMostTokens, options.max_length,
                     "most tokens of a text; default: the model's");
   arguments.flag("--no-truncate", options.no_truncate, "refuse longer texts instead of cutting");
   arguments.text("--memory-budget", "SIZE", options.memory_budget,

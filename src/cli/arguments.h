@@ -11,6 +11,9 @@
 
 namespace hone::cli {
 
+/// The most tokens of a text that a flag may ask for.
+inline constexpr int64_t kMostTokens = 1 << 20;
+
 /// The options that every subcommand takes.
 struct CommonOptions {
   DType dtype = DType::f32;

@@ -24,7 +24,6 @@ namespace hone::cli {
 namespace {
 
 constexpr int64_t kMostSteps = 10'000;
-constexpr int64_t kLongest = 1 << 20;
 constexpr size_t kBatch = 32;
 
 struct ExplainOptions {
@@ -57,7 +56,7 @@ void declare(Arguments& arguments, ExplainOptions& options) {
                     "answer again without each of so many phrases");
   arguments.integer("--concepts", 0, kMostSteps, options.own.concepts,
                     "most concepts of a text; default: all found");
-  arguments.integer("--max_seq_length", 1, kLongest, options.max_length,
+  arguments.integer("--max_seq_length", 1, kMostTokens, options.max_length,
                     "most tokens of a text; default: the model's");
   arguments.flag("--no-truncate", options.no_truncate, "refuse longer texts instead of cutting");
   declare(arguments, options.tools);

@@ -21,7 +21,6 @@ namespace hone::cli {
 namespace {
 
 constexpr int64_t kMostSamples = 1 << 20;
-constexpr int64_t kLongest = 1 << 20;
 
 OrderedJson build_facts() {
 #if defined(__clang__)
@@ -266,7 +265,7 @@ int info(const Words& words) {
   infer::FactsOptions options;
   arguments.integer("--batch", 1, kMostSamples, options.samples,
                     "samples that memory is told for; default 8");
-  arguments.integer("--length", 1, kLongest, options.length, "their tokens; default 128");
+  arguments.integer("--length", 1, kMostTokens, options.length, "their tokens; default 128");
   arguments.example("hone info --model DIR --batch 32 --json");
   std::string answer;
   if (!arguments.parse(words, answer)) {

@@ -13,8 +13,6 @@
 namespace hone::cli {
 namespace {
 
-constexpr int64_t kLongest = 1 << 20;
-
 struct TokenizeOptions {
   std::string model;
   std::string tokenizer;
@@ -34,7 +32,7 @@ void declare(Arguments& arguments, TokenizeOptions& options) {
   arguments.text("--format", "NAME", options.format,
                  "lines, jsonl, csv or tsv; default: by extension");
   arguments.text("--output", "FILE", options.output, "default: standard output");
-  arguments.integer("--max_seq_length", 1, kLongest, options.max_length,
+  arguments.integer("--max_seq_length", 1, kMostTokens, options.max_length,
                     "most tokens; default: what the tokenizer says");
   arguments.flag("--no-truncate", options.no_truncate, "cut nothing, whatever the tokenizer says");
   arguments.flag("--no-special-tokens", options.no_special_tokens, "without [CLS], [SEP], ...");
