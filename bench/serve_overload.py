@@ -19,6 +19,7 @@ from process import Running, ask
 QUEUE_INPUTS = 512  # what --max-concurrent-requests is by default
 QUEUE_SECONDS = 0.75  # what --max-queue-seconds is by default
 BUDGET = "72MB"  # of the whole process
+SWAP_SECONDS = 15  # of a window: some thousands of requests, so that a p99 is of dozens
 
 
 class MemoryWatch:
@@ -165,19 +166,35 @@ def end(comparison, server, bodies):
             "idle_end_s": idle_seconds}
 
 
-def swap(comparison, server, bodies, swaps=5):
-    """The model loaded anew under half of the capacity, by SIGHUP."""
+def swap(comparison, server, bodies, windows=5):
+    """The model loaded anew under half of the capacity.
+
+    Quiet windows and windows in which a load is always under way go by turns, so that each is
+    compared with the one before it, on the machine as it was then.
+    """
     with Running(server, {}) as running:
         half = capacity(running, bodies) / 2
+        model = json.loads(ask(running.port, "GET", "/info")[2])["served_model_name"]
+        later = ["--then", f"{half},{SWAP_SECONDS}"] * (2 * windows - 1)
         sender = subprocess.Popen(
-            load.generator(running.port, bodies, "--rate", half, "--seconds", 5, "--warmup", 1,
-                           "--then", f"{half},5"), stdout=subprocess.PIPE, text=True)
-        time.sleep(6)
-        for _ in range(swaps):
-            running.process.send_signal(signal.SIGHUP)
-            time.sleep(4.5 / swaps)
+            load.generator(running.port, bodies, "--rate", half, "--seconds", SWAP_SECONDS,
+                           "--warmup", 1, *later), stdout=subprocess.PIPE, text=True)
+        first = time.monotonic() + 1
+        seconds, refused = [], 0
+        for window in range(windows):
+            begin = first + (2 * window + 1) * SWAP_SECONDS
+            time.sleep(max(begin - time.monotonic(), 0))
+            # A load that might reach into the quiet window behind this one is not begun.
+            while time.monotonic() + max(seconds, default=0) < begin + SWAP_SECONDS:
+                asked = time.monotonic()
+                status = ask(running.port, "POST", f"/v2/repository/models/{model}/load")[0]
+                refused += status != 200
+                seconds.append(time.monotonic() - asked)
         phases = json.loads(sender.communicate()[0])["phases"]
-        return {"swaps": swaps, "before": phases[0], "during": phases[1],
+        return {"swaps": len(seconds), "refused": refused, "window_seconds": SWAP_SECONDS,
+                "load_seconds": sorted(seconds)[len(seconds) // 2],
+                "windows": [{"before": phases[2 * i], "during": phases[2 * i + 1]}
+                            for i in range(windows)],
                 "alive": running.process.poll() is None}
 
 

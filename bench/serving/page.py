@@ -1,8 +1,16 @@
 """What is judged of bench/serve.py's figures, and the page that shows them."""
+import statistics
+
 from servers import PEERS
 
 BATCHES = ("1", "32")
 WEIGHTS_MB = 91  # of MiniLM in fp32
+# Cases of serve_overload.py by what their bars are about.
+CASES = {"overload": "4 times the capacity",
+         "deadline": "deadlines that pass in the queue and clients that leave at once",
+         "idle": "10,000 idle connections", "end": "ends under load", "swap": "swaps of the model",
+         "slow": "slow clients", "bound": "what the cores' peak allows",
+         "budget": "memory under `--memory-budget`"}
 
 
 def best_peer(made, key):
@@ -81,9 +89,9 @@ def overload_bars(hone):
         other = late["sent"] - sum(late["statuses"].get(s, 0) for s in ("200", "429", "504"))
         counted = case["metrics_late"].get("hone_late_total", 0)
         found += [
-            bar("at twice the capacity, for 50 ms each: answers other than 200, 429, 504", 0, other,
-                "", False),
-            bar("504s that the metrics do not count as late", 0,
+            bar("deadlines of 50 ms at twice the capacity: answers other than 200, 429, 504", 0,
+                other, "", False),
+            bar("deadlines: 504s that the metrics do not count as late", 0,
                 abs(late["statuses"].get("504", 0) - counted), "hone_late_total", False),
             bar("clients that left at once, dropped before they were computed", 0.9,
                 ratio(case["metrics_abandoned"].get("hone_abandoned_total"), left["abandoned"]),
@@ -96,12 +104,15 @@ def overload_bars(hone):
                       False),
                   bar("the end of an idle server, s", 0.5, case["idle_end_s"], "", False)]
     if case := hone.get("case_swap"):
-        during = case["during"]
-        found += [bar("requests that failed while the model was swapped", 0,
-                      during["sent"] - during["ok"], "", False),
-                  bar("p99 meanwhile, times that before", 3,
-                      ratio(during["accepted"]["p99_ms"], case["before"]["accepted"]["p99_ms"]),
-                      "before", False)]
+        windows = case["windows"]
+        failed = sum(one["during"]["sent"] - one["during"]["ok"] for one in windows)
+        found += [bar(f"requests that failed in {case['swaps']} swaps of the model", 0, failed, "",
+                      False),
+                  bar(f"p99 while one is always under way, times that before, median of "
+                      f"{len(windows)} windows of {case['window_seconds']} s", 3,
+                      statistics.median(ratio(one["during"]["accepted"]["p99_ms"],
+                                              one["before"]["accepted"]["p99_ms"])
+                                        for one in windows), "the window before", False)]
     for name, attack in hone.get("case_slow", {}).get("attacks", {}).items():
         found.append(bar(f"p99 under a slow {name.replace('slow ', '')} attack, times that before",
                          2, ratio(attack["during"]["accepted"]["p99_ms"],
@@ -131,6 +142,13 @@ def limits(made):
                   f"{case['one_connection']['p99_ms']:.3g}), and 64 get "
                   f"{case['texts_per_second']:.0f} texts/s."]
     return lines
+
+
+def not_measured(hone):
+    """Names the bars that are missing, with the option that measures them."""
+    missing = [f"{about} (`--overload {name}`)" for name, about in CASES.items()
+               if not hone.get(f"case_{name}")]
+    return ["", f"Not measured here: {', '.join(missing)}."] if missing else []
 
 
 def shown(value, form=".3g"):
@@ -179,6 +197,7 @@ def page(made):
         lines.append(f"| {one['bar']} | {'at least' if one['at_least'] else 'at most'} "
                      f"| {one['limit']:g} | {shown(one['value'])} | {one['against'] or ''} "
                      f"| {verdict} |")
+    lines += not_measured(hone)
     lines += [""] + [f"{name}: {figures['version']}; settings "
                      f"{figures.get('settings', 'as installed')}." + "\n"
                      for name, figures in made["servers"].items() if figures.get("version")]

@@ -112,6 +112,18 @@ class Bars(unittest.TestCase):
         case["metrics_late"]["hone_late_total"] = 39.0
         self.assertFalse(self.find(made, "do not count as late")["passed"])
 
+    def test_a_swap_is_held_to_the_window_before_it_and_one_stall_is_not_the_median(self):
+        windows = [{"before": run(100, 100, before), "during": run(100, 100, during)}
+                   for before, during in ((10, 20), (40, 80), (10, 900))]
+        case = {"swaps": 60, "window_seconds": 15, "windows": windows}
+        made = self.made(case_swap=case)
+        p99 = self.find(made, "p99 while one is always under way")
+        self.assertEqual((p99["value"], p99["passed"]), (2, True))
+        self.assertIn("median of 3 windows of 15 s", p99["bar"])
+        self.assertTrue(self.find(made, "failed in 60 swaps")["passed"])
+        windows[1]["during"]["ok"] = 99
+        self.assertFalse(self.find(made, "failed in 60 swaps")["passed"])
+
     def page(self, **hone):
         made = {**self.made(**hone), "date": "", "processor": "", "cores": 2,
                 "instruction_sets": [], "system": "", "command": "", "texts": "",
@@ -121,6 +133,17 @@ class Bars(unittest.TestCase):
 
     def test_the_page_names_what_is_not_available(self):
         self.assertIn("| infinity | not available: it died |", self.page())
+
+    def test_the_page_names_the_bars_that_are_missing(self):
+        self.assertIn("clients that leave at once (`--overload deadline`)", self.page())
+        cases = {f"case_{name}": None for name in page.CASES}
+        with mock.patch.object(page, "overload_bars", return_value=[]), \
+                mock.patch.object(page, "limits", return_value=[]), \
+                mock.patch.object(page, "bars", return_value=[]):
+            text = self.page(**{**cases, "case_deadline": {"late": 1}})
+            self.assertNotIn("--overload deadline", text)
+            self.assertIn("--overload slow", text)
+            self.assertNotIn("Not measured", self.page(**{name: {"late": 1} for name in cases}))
 
     def test_the_page_says_which_bar_the_cores_have_no_room_for(self):
         case = {"tokens_per_text": 25, "flops_per_text": 4e8, "peak_flops": 3e11,
