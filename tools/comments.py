@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fails where a comment of src or include begins in the middle of a sentence."""
+"""Fails where a comment of src or include begins in the middle of a sentence, or goes on with half of one."""
 import pathlib
 import re
 import sys
@@ -11,8 +11,15 @@ TOKEN = re.compile(
 # A comment that begins so refers to a sentence that is not there.
 OPENERS = ("of", "and", "or", "but", "that", "which", "those", "the same", "as", "with", "for",
            "once", "also", "likewise")
+# Behind code a sentence may begin so ("From here on ..."); a phrase in small letters may not.
+BEHIND_CODE = ("from", "to", "until", "around", "behind", "between", "under", "before", "after",
+               "without", "since", "again", "meanwhile", "then", "on")
 # Behind a member these can be its definition ("by slot"); before a declaration they cannot.
-BEFORE_CODE = ("by", "from", "to", "until", "around", "behind", "between", "its", "their")
+BEFORE_CODE = ("by", "from", "to", "until", "around", "behind", "between", "its", "their", "called",
+               "asked", "may", "must", "safe", "again", "meanwhile", "internal")
+# A sentence behind another one lacks its subject or its verb where it is like this.
+FRAGMENT = re.compile(r"(called|asked|may|must|(not )?to be|safe from|immutable|internal)\b"
+                      r"|(for|on|in|at|of|by|with|from)( [^ ]+){1,5}$", re.IGNORECASE)
 
 
 def comments_of(text: str):
@@ -36,8 +43,16 @@ def comments_of(text: str):
 
 def opener_of(words: str, trails: bool) -> str:
     """The words with which a comment may not begin, where it begins so; otherwise empty."""
+    if trails and (opener := next((o for o in BEHIND_CODE if re.match(rf"{o}\b", words)), "")):
+        return opener
     openers = OPENERS if trails else OPENERS + BEFORE_CODE
     return next((o for o in openers if re.match(rf"{o}\b", words, re.IGNORECASE)), "")
+
+
+def fragment_of(words: str) -> str:
+    """The first sentence behind another one that cannot be read alone; otherwise empty."""
+    sentences = re.split(r"(?<=[.!?])\s+(?=[A-Z])", words)[1:]
+    return next((s for s in sentences if FRAGMENT.match(s)), "")
 
 
 def main() -> int:
@@ -50,7 +65,10 @@ def main() -> int:
             if opener := opener_of(words, trails):
                 print(f"{path.relative_to(root)}:{line}: a comment begins with '{opener}': {words[:60]}")
                 faults += 1
-    print(f"comments: {'ok' if not faults else f'{faults} begin in the middle of a sentence'}")
+            elif fragment := fragment_of(words):
+                print(f"{path.relative_to(root)}:{line}: a sentence that cannot stand alone: {fragment[:60]}")
+                faults += 1
+    print(f"comments: {'ok' if not faults else f'{faults} cannot be read alone'}")
     return 1 if faults else 0
 
 

@@ -16,7 +16,7 @@ namespace hone {
 enum class Strategy {
   no,
   steps,  ///< every so many steps
-  epoch,  ///< at the end of every epoch
+  epoch,  ///< the end of every epoch
 };
 
 /// Names and defaults are those of Hugging Face's Trainer and run_glue, where they have them.
@@ -32,14 +32,14 @@ struct TrainingOptions {
   /// Own files are CSV, TSV or JSON lines: a label column, one or two texts.
   std::string train_file;
   std::string validation_file;
-  /// Without files: "sst2", "mnli", ... of the folder `data`. Empty: the built-in reviews.
+  /// The task of the folder `data`, where there are no files: "sst2". Empty: the built-in reviews.
   std::string task_name;
   std::string data;
   int64_t max_train_samples = -1;  ///< -1: all
   int64_t max_eval_samples = -1;
 
   std::optional<double> num_train_epochs;              ///< absent: 3, or 4 of the built-in model
-  int64_t max_steps = -1;                              ///< in place of the epochs where positive
+  int64_t max_steps = -1;                              ///< where positive, instead of epochs
   std::optional<int64_t> per_device_train_batch_size;  ///< absent: 8, or 32 of a new model
   int64_t max_tokens_per_batch = 0;                    ///< 0: no limit
   int64_t gradient_accumulation_steps = 1;             ///< batches of a step

@@ -19,7 +19,7 @@ class InputFile {
 
   const std::string& path() const { return path_; }
   uint64_t size() const { return size_; }
-  /// Fills `out` with `bytes` bytes at `offset`; fewer is an error. Safe from several threads.
+  /// Fills `out` with `bytes` bytes at `offset`; fewer is an error. Any thread may call it.
   void read(uint64_t offset, void* out, size_t bytes) const;
   /// Says that these few bytes will be read soon, so that the system may fetch them meanwhile.
   /// (ReadAhead is for more.)
@@ -96,9 +96,9 @@ class OutputFolder {
   bool committed_ = false;
 };
 
-/// Removes what every OutputFile and OutputFolder of this process has written and not committed;
-/// for a process that ends without unwinding. Where `for_good`, none can be begun from now on, so
-/// that nothing appears between this and the end.
+/// Removes what every OutputFile and OutputFolder of this process has written and not committed: a
+/// process that ends without unwinding calls it. Where `for_good`, none can be begun from now on,
+/// so that nothing appears between this and the end.
 void remove_partial_output(bool for_good = false);
 
 }  // namespace hone

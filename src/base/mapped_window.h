@@ -36,8 +36,8 @@ class MappedWindow {
  private:
   void* mapped_ = nullptr;
   size_t mapped_bytes_ = 0;
-  const std::byte* data_ = nullptr;  ///< in what is mapped
-  size_t entry_ = 0;                 ///< in the handler's table
+  const std::byte* data_ = nullptr;  ///< a place in what is mapped
+  size_t entry_ = 0;                 ///< an index of the handler's table
 };
 
 }  // namespace hone

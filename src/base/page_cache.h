@@ -17,7 +17,7 @@ constexpr uint64_t round_up(uint64_t bytes, uint64_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }
 
-/// Sets page_bytes() of the whole process while it lives, to a multiple of the system's; for tests.
+/// Lets tests set page_bytes() of the whole process while it lives, to a multiple of the system's.
 class ScopedPageBytes {
  public:
   explicit ScopedPageBytes(uint64_t bytes);

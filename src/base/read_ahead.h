@@ -25,7 +25,7 @@ class ReadAhead {
   /// Asks for a part and returns its number, from 1 on, at once; parts come in the order in which
   /// they were asked for. Returns 0 where nothing can be brought.
   uint64_t want(uint64_t offset, uint64_t bytes);
-  /// Waits until a part has come or is on its way, whole (true) or not; to be called once a part. A
+  /// Waits until a part has come or is on its way, whole (true) or not. It is called once a part. A
   /// reader that does not wait takes the work over, page by page.
   bool wait(uint64_t number);
 

@@ -42,7 +42,7 @@ int answer_records(const CommonOptions& common, const AnsweringOptions& options,
 /// Writes the answer of a classifier: label and scores; where `raw`, the logits too.
 WriteAnswer write_prediction(bool raw);
 
-/// Warns of weights that the model does not use; called when all is done, so that a mistake is told
+/// Warns of weights that the model does not use, when all is done, so that a mistake is told
 /// alone.
 void warn_unexpected(bool quiet, const infer::Session& session);
 

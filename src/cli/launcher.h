@@ -15,7 +15,7 @@ struct LaunchOptions {
 
 /// Runs `hone COMMAND WORDS` as so many processes that know each other (comm/world.h), to their
 /// end. Rank 0 has the standard output; requests to end are handed on to all. Where one is lost,
-/// the others end too. Returns the exit code: of the rank that failed first.
+/// the others end too. Returns the exit code of the rank that failed first.
 int launch_ranks(const LaunchOptions& options, const char* command, const Words& words);
 
 }  // namespace hone::cli

@@ -9,7 +9,7 @@
 
 namespace hone::cli {
 
-/// Standard output was closed by whoever read it. Not an error: there is nobody left to tell.
+/// Standard output was closed by whoever read it. It is no error: nobody is left to tell.
 struct ReaderGone {};
 
 /// Writes results to standard output, a device or a pipe, as they come; or a file, which appears

@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kRedraw = 0.2;     // seconds
 constexpr double kPlainLine = 5;    // seconds
-constexpr double kBotherAfter = 1;  // before a terminal is bothered
+constexpr double kBotherAfter = 1;  // a terminal is not bothered earlier
 
 }  // namespace
 

@@ -8,7 +8,7 @@ namespace hone::cli {
 
 /// What a server is told by signals: SIGHUP to load its files anew, SIGTERM and SIGINT to end when
 /// what it has accepted is answered. A second one of those ends the process at once, and so does
-/// the first where set_serving() was not called yet. To be made before other threads: they inherit
+/// the first where set_serving() was not called yet. It is made before other threads: they inherit
 /// that the signals are left to its own thread.
 class ServeSignals {
  public:

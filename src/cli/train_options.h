@@ -39,7 +39,7 @@ class TrainOptions {
   int64_t seed_ = 42;
   std::string seeds_text_;
   std::vector<uint64_t> seeds_;
-  double learning_rate_ = -1, epochs_ = 0;  ///< where not given, what is trained decides
+  double learning_rate_ = -1, epochs_ = 0;  ///< what is trained decides where they are not given
   int64_t batch_size_ = 0;
   int64_t eval_batch_size_ = 0;  ///< accepted; see the help
   double label_smoothing_ = 0;

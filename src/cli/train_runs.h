@@ -16,7 +16,7 @@ namespace hone::cli {
 struct TrainRuns {
   /// Gives the observer of the next run or stage.
   std::function<std::unique_ptr<train::Observer>()> observe;
-  /// Gets the summary of each seed's run. May be empty.
+  /// Gets the summary of each seed's run. It may be empty.
   std::function<void(const train::Summary& summary)> done = {};
   /// The ranks that train together; null: one process by itself. Those behind the first neither
   /// label nor write results.

@@ -17,7 +17,7 @@ struct Collective {
   Kind kind = Kind::none;
   int32_t root = 0;    ///< the rank that a broadcast comes from
   int64_t bytes = 0;   ///< may differ by rank in a gather alone
-  int64_t place = -1;  ///< where in the windows the data lies; -1: in none
+  int64_t place = -1;  ///< the data's place in the windows; -1: it lies in none
 };
 
 /// Says whether two ranks are in the same collective.

@@ -29,7 +29,7 @@ class HostMemory {
   /// A window of each rank, one behind the other.
   struct Window {
     char* base = nullptr;
-    size_t stride = 0;  ///< from a rank's part to the next one's
+    size_t stride = 0;  ///< bytes from a rank's part to the next one's
     size_t bytes = 0;   ///< bytes that a rank may use
   };
 

@@ -27,7 +27,7 @@ class HostWatch {
 
  private:
   struct Peer {
-    std::string name;  ///< such as "rank 2 on n3"
+    std::string name;  ///< a name such as "rank 2 on n3"
     Socket socket;
     std::string in = {}, out = {};
     int64_t heard = 0;

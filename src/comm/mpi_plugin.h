@@ -26,8 +26,8 @@ using MpiEntry = const MpiPlugin* (*)();
 /// Says what there is for MPI.
 struct MpiInfo {
   std::string plugin;   ///< the file that was opened; empty: none
-  std::string library;  ///< such as "Open MPI v4.1.4"
-  std::string missing;  ///< in words, why ranks of several hosts cannot be had; empty: they can
+  std::string library;  ///< a name such as "Open MPI v4.1.4"
+  std::string missing;  ///< why ranks of several hosts cannot be had, in words; empty: they can
 };
 
 /// Looks at the first call, which opens the plugin: HONE_MPI_PLUGIN, or libhone_mpi.so beside the

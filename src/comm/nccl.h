@@ -11,7 +11,7 @@ namespace hone::comm {
 /// Says what there is for NCCL.
 struct NcclInfo {
   std::string library;  ///< the file that was opened; empty: none
-  std::string missing;  ///< in words, why there is none; empty: there is
+  std::string missing;  ///< why there is none, in words; empty: there is
   int version = 0;      ///< 10000 * major + 100 * minor + patch
 };
 

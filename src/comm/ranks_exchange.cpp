@@ -284,7 +284,7 @@ class RanksExchange : public Exchange {
   std::unique_ptr<Link> link_;
   HostMemory host_;
   const bool several_hosts_;
-  std::optional<Leaders> leaders_;  ///< on the first rank of each of several hosts
+  std::optional<Leaders> leaders_;  ///< lives on the first rank of each of several hosts
   std::optional<Watch> watch_;
   std::optional<HostWatch> host_watch_;
   HostMemory::Window stage_;

@@ -13,8 +13,8 @@ namespace hone::comm {
 struct WatchOptions {
   double timeout = 60;  ///< seconds without a sign of life after which a rank is lost
   std::function<void()> on_beat = {};  ///< called with every sign of life that this rank gives
-  /// Called in another thread, a moment after the run has failed, where this process still goes on:
-  /// it may be computing, or wait for something that never comes. It is expected to end the
+  /// Is called in another thread, a moment after the run has failed, where this process still goes
+  /// on: it may be computing, or wait for something that never comes. It is expected to end the
   /// process.
   std::function<void(const std::string& why, bool told_here)> on_lost = {};
 };

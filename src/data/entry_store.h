@@ -19,8 +19,8 @@ struct Entries {
 /// The entries that `hone prep` wrote: rows of ids, their lengths and labels, and the words that
 /// the ids stand for. Rows are in the order of their texts' hashes, which is as good as random.
 /// Files are compared with the hashes of store.json when the store is opened, so that a damaged one
-/// is an error that names it; after that only the rows that are asked for are read. Safe from
-/// several threads.
+/// is an error that names it; after that only the rows that are asked for are read. Any thread may
+/// read it.
 class EntryStore {
  public:
   /// Opens a folder, or the index.h5 in it.

@@ -29,8 +29,8 @@ class ExplainProcessor : public ParseProcessor {
       : ParseProcessor(explain_layout(), std::move(tokenizer), std::move(origin), limits,
                        max_length, model) {}
 
-  /// Gives texts their trees from now on; a text without one has no tree. Called before any is
-  /// encoded.
+  /// Gives texts their trees from now on; a text without one has no tree. It is called before any
+  /// is encoded.
   void set_trees(std::shared_ptr<const TreeBank> trees) { trees_ = std::move(trees); }
   /// Takes one of a training sample's phrases out of it, with this probability, anew in each epoch.
   void set_masking(double probability, uint64_t seed) {

@@ -36,8 +36,8 @@ ImageList images_by_class(const std::string& folder);
 ImageList images_in(const std::string& folder);
 
 /// Reads a list of paths: the records of a CSV, TSV, JSON lines or plain file ("-": standard
-/// input). With labels where `need_label`. A path that is not absolute begins where the list's file
-/// lies, or in the current folder for standard input.
+/// input). It has labels where `need_label`. A path that is not absolute begins where the list's
+/// file lies, or in the current folder for standard input.
 ImageList images_listed(const std::string& file, bool need_label,
                         std::optional<Format> format = std::nullopt);
 

@@ -14,7 +14,7 @@
 namespace hone::data {
 
 /// Gives an image in memory as a raw sample: a zero byte, which no path has, its width and height
-/// (u32 each, little-endian), and its pixels. For data sets whose images lie many to a file.
+/// (u32 each, little-endian), and its pixels. Data sets whose images lie many to a file use it.
 std::string raw_image(const image::Image& image);
 /// Says whether a raw sample is an image in memory, and not a path.
 bool is_raw_image(std::string_view sample);
@@ -23,8 +23,8 @@ bool is_raw_image(std::string_view sample);
 /// transformers does. A sample is its pixels: rows from the top, three bytes each.
 class ImageProcessor : public Processor {
  public:
-  /// Without a layout batches are those of image_layout(); with another one, append() is another
-  /// class's.
+  /// Without a layout batches are those of image_layout(); another one comes with another class's
+  /// append().
   explicit ImageProcessor(ImageOptions options, const image::DecodeLimits& limits = {},
                           std::shared_ptr<const BatchLayout> layout = {});
 

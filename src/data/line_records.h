@@ -21,7 +21,7 @@ class LineRecords : public RecordStream {
   /// Takes one line; true when `record` (cleared before each call) is whole. The line dies with
   /// the call.
   virtual bool take(std::string_view line, Record& record) = 0;
-  /// Called at the end of the input: the place to complain about an unfinished record.
+  /// Hears of the end of the input, and complains of an unfinished record.
   virtual void finish() {}
 
   const LineReader& lines() const { return lines_; }

@@ -14,8 +14,8 @@
 namespace hone::data {
 
 struct LoaderOptions {
-  /// Leaves, of the samples of a batch, those that are to be packed. `number` counts the batches of
-  /// this loader from 0. Calls come in that order, from any of its threads.
+  /// Picks those of a batch's samples that are to be packed. `number` counts the batches of this
+  /// loader from 0. Calls come in that order, from any of its threads.
   using Cut = std::function<void(uint64_t number, std::vector<int64_t>& samples)>;
 
   int workers = 0;        ///< 0: batches are made in next()

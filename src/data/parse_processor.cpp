@@ -93,7 +93,7 @@ Hash128 ParseProcessor::hash() const {
 
 void ParseProcessor::encode(std::span<const RawSample> raw, ThreadPool& pool,
                             std::vector<EncodedSample>& out) const {
-  std::vector<RawSample> texts;  // without their trees, which are no second texts
+  std::vector<RawSample> texts;  // have no trees, which are no second texts
   for (const RawSample& each : raw) texts.push_back({each.text, {}});
   TextProcessor::encode(texts, pool, out);
   pool.run(std::ssize(raw),

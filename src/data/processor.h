@@ -40,11 +40,11 @@ struct EncodedSample {
 };
 
 struct TextFile {
-  std::string name;  ///< within its folder
+  std::string name;  ///< the image's name within its folder
   std::string text;
 };
 
-/// Makes samples of what users hand in, and batches of samples. Immutable and shared by threads.
+/// Makes samples of what users hand in, and batches of samples. It is immutable; threads share it.
 class Processor {
  public:
   virtual ~Processor() = default;

@@ -23,7 +23,7 @@ struct Record {
   std::optional<std::vector<std::string>> labels;
   /// The line of the file on which the record starts, from 1 (a header is a line).
   int64_t row = 0;
-  /// Ids in place of a text, special ones included: of stores that `hone prep` wrote.
+  /// Ids in place of a text, special ones included, as stores of `hone prep` have them.
   std::vector<int32_t> ids = {};
 };
 

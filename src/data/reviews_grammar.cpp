@@ -297,7 +297,7 @@ class Writer {
     return tree;
   }
 
-  /// Makes a name; only names have capitals. Valid until the next one.
+  /// Makes a name; only names have capitals. It is valid until the next one.
   std::string_view name() {
     name_.clear();
     for (uint32_t left = 2 + draw_.below(2); left > 0; --left) name_ += draw_.of(kSyllables);

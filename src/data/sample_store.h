@@ -50,8 +50,8 @@ class SampleStore {
   /// Counts samples of each class, or with each flag; empty for scores.
   std::vector<int64_t> label_counts() const;
 
-  /// Reads the sample as it was encoded, through a buffer that grows as needed. Safe from several
-  /// threads. A file that shrinks meanwhile is an error.
+  /// Reads the sample as it was encoded, through a buffer that grows as needed. Any thread may call
+  /// it. A file that shrinks meanwhile is an error.
   void read(int64_t sample, std::vector<std::byte>& out) const;
 
  private:

@@ -36,7 +36,7 @@ struct SamplerOptions {
   int64_t max_samples = 8;  ///< most samples of a batch; 0: no limit, then max_tokens is needed
   int64_t max_tokens = 0;   ///< most tokens of a batch; 0: no limit. A longer sample goes alone.
   /// Takes a random sample of so large a share, at least one, which only the seed and the share
-  /// choose: the same in every epoch.
+  /// choose, so that every epoch has the same.
   double fraction = 1;
 };
 

@@ -32,7 +32,7 @@ Split file_split(const std::string& path, bool need_label);
 struct LabelSet {
   /// The problem is absent where the samples have no labels and are only to be predicted.
   std::optional<ProblemType> problem = ProblemType::single_label;
-  std::vector<std::string> names;  ///< in id order; none for scores
+  std::vector<std::string> names;  ///< names in id order; none for scores
 
   int64_t size() const { return static_cast<int64_t>(names.size()); }
 };

@@ -44,7 +44,7 @@ struct Task {
 };
 
 /// Finds cola mnli mrpc qnli qqp rte sst2 stsb wnli, sst5 trec6 trec50 subj imdb, cifar10 mnist
-/// fashion_mnist, reviews. Null if unknown. Case, dashes and underscores do not count ("SST-2").
+/// fashion_mnist, reviews, or gives null. Case, dashes and underscores do not count ("SST-2").
 const Task* find_task(std::string_view name);
 /// The name of images of one's own, where a task's name is asked for.
 inline constexpr const char* kOwnImages = "image";

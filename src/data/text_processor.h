@@ -49,7 +49,7 @@ class TextProcessor : public Processor {
   /// Makes a processor of texts with more to them than tokens.
   TextProcessor(std::shared_ptr<const BatchLayout> layout, text::Tokenizer tokenizer, Origin origin,
                 const TextLimits& limits, int64_t max_length, const std::string& model);
-  /// Writes what a sample has behind its ids and types. Called by several threads at one time.
+  /// Writes what a sample has behind its ids and types. Several threads call it at one time.
   virtual void add_to(EncodedSample& /*sample*/, const RawSample& /*raw*/,
                       const text::Encoding& /*encoding*/) const {}
   /// Appends a sample's tokens, with room for `more` rows of the layout's further axes.

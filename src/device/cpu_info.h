@@ -78,7 +78,7 @@ Isa choose_isa(const char* requested, const CpuInfo& cpu = cpu_info());
 /// Gives choose_isa(HONE_ISA), read once, unless a ScopedIsa stands.
 Isa chosen_isa();
 
-/// Sets chosen_isa() of the whole process while it lives; for tests.
+/// Sets chosen_isa() of the whole process while it lives, as tests do.
 class ScopedIsa {
  public:
   explicit ScopedIsa(Isa isa);
@@ -95,14 +95,14 @@ struct KernelChoice {
   std::string kernel;
   std::string reason;
 };
-/// Says what matrix products of each dtype will use under `isa`, and why; for `hone info`.
+/// Says what matrix products of each dtype will use under `isa`, and why, for `hone info`.
 std::vector<KernelChoice> kernel_choices(Isa isa, const CpuInfo& cpu = cpu_info());
 
 /// Counts the cores that the process may really use: those of its affinity, cut by cgroup CPU
-/// quotas (v1 and v2, of every ancestor). At least 1; a fractional quota is rounded down, since
-/// workers that spin while they wait are throttled together. Two hardware threads of a core count
-/// once: beside a busy one the other does half as many instructions, and not a quarter as many
-/// tiles of AMX, which then go one after the other (Sapphire Rapids, four products from the L1
+/// quotas (v1 and v2, of every ancestor). They are at least 1; a fractional quota is rounded down,
+/// since workers that spin while they wait are throttled together. Two hardware threads of a core
+/// count once: beside a busy one the other does half as many instructions, and not a quarter as
+/// many tiles of AMX, which then go one after the other (Sapphire Rapids, four products from the L1
 /// cache: 270 cycles against 59). `root` is the folder that stands for "/".
 int usable_cores(const std::string& root = "");
 

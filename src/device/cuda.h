@@ -24,7 +24,7 @@ struct CudaDevice {
 /// Says what this machine has for CUDA.
 struct CudaInfo {
   std::string plugin;   ///< the file that was opened; empty: none
-  std::string missing;  ///< in words, why nothing can run on a GPU; empty: something can
+  std::string missing;  ///< why nothing can run on a GPU, in words; empty: something can
   int runtime = 0;      ///< 1000 * major + 10 * minor
   int driver = 0;       ///< what the driver supports, likewise; 0: none
   std::vector<CudaDevice> devices;
@@ -47,8 +47,8 @@ const CudaDeviceApi& cuda_api();
 /// name.
 void* cuda_symbol(const char* name);
 
-/// Throws an error of kind internal that names `what` and gives CUDA's words; of kind memory where
-/// CUDA is out of memory.
+/// Throws an error of kind internal that names `what` and gives CUDA's words; its kind is memory
+/// where CUDA is out of it.
 void cuda_check(CudaStatus status, const char* what);
 
 /// Selects `device` for the calling thread; fails with kind usage or unsupported where it is not

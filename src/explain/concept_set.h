@@ -80,7 +80,7 @@ struct SearchVectors {
   Buffer data;
   int64_t count = 0;
   int64_t width = 0;
-  // Where they were centred: the mean that was taken off [width] and the lengths before [count].
+  // The mean that centring took off [width] and the lengths before it [count].
   std::vector<float> mean{};
   std::vector<float> norms{};
 
@@ -93,7 +93,7 @@ struct SearchVectors {
 SearchVectors search_vectors(const ConceptSet& concepts, bool centred);
 
 class ConceptStore;
-/// Gives the vectors that were stored, in memory; of a store in fp32 to the bit.
+/// Gives the vectors that were stored, in memory; those of a store in fp32 are so to the bit.
 SearchVectors search_vectors(const ConceptStore& store);
 
 }  // namespace hone::explain

@@ -18,7 +18,7 @@ inline constexpr const char* kConceptFile = "hone_concepts.bin";
 /// The concepts of a model: phrases of its training set with their vectors, how often each label
 /// was that of a row with the phrase, and those rows. One file, mapped; concept_store_format.h
 /// describes it. A store is checked whole when it is opened, every number and the hash of all, so
-/// that whatever is wrong is one error that names the file. Safe from several threads.
+/// that whatever is wrong is one error that names the file. Any thread may use it.
 class ConceptStore {
  public:
   explicit ConceptStore(const std::string& path);

@@ -13,7 +13,7 @@
 namespace hone::explain {
 
 /// What a model retrieves from, of a store or of a run that trains: the same concepts give the same
-/// bits either way. Safe from several threads, each with a pool of its own.
+/// bits either way. Threads may share it, each with a pool of its own.
 class Concepts {
  public:
   /// Takes the vectors of a set; `own` says what each training row must not retrieve.

@@ -40,7 +40,7 @@ struct Explanation {
   std::string label;
   double score = 0;
   std::vector<std::pair<std::string, double>> scores;
-  std::vector<std::string> chosen;  ///< where a text has any number of labels: its labels
+  std::vector<std::string> chosen;  ///< the labels of a text that may have any number of them
   int64_t tokens = 0;
   bool truncated = false;
   int64_t original_tokens = 0;  ///< written where the text was cut

@@ -27,8 +27,8 @@ enum class Scan {
 
 /// Finds the vectors of largest score, inner product and bias, for queries. Scores are sums in one
 /// fixed order: a query finds the same with the same bits alone and beside others, on any number of
-/// threads. Equal scores rank by index. A score that is no number is never found. Safe from several
-/// threads, each with a pool of its own.
+/// threads. Equal scores rank by index. A score that is no number is never found. Threads may share
+/// it, each with a pool of its own.
 class TopK {
  public:
   /// `rows` stay as they are while this is used. Scan::bytes makes a form of them in bytes (u8 rows

@@ -27,7 +27,7 @@ struct Request {
   std::vector<Header> headers;
   std::string body;
   std::string peer;           ///< the client's address
-  Clock::time_point arrived;  ///< when its header was complete
+  Clock::time_point arrived;  ///< the time when its header was complete
 
   /// The value of the first header of that name in any case; null where there is none.
   const std::string* header(std::string_view name) const;
@@ -84,14 +84,14 @@ struct ServerOptions {
   size_t header_bytes = 16 * 1024;  ///< request line included
   size_t header_fields = 100;
   size_t body_bytes = 2'000'000;
-  /// Open at one time; further ones are closed at once. The server raises the process's limit of
-  /// open files as far as it may; where that is too low for so many, it does not start.
+  /// The most open at one time; further ones are closed at once. The server raises the process's
+  /// limit of open files as far as it may; where that is too low for so many, it does not start.
   size_t connections = 16'000;
   std::chrono::milliseconds header_time{
-      10'000};                                  ///< from a request's first byte to its header's end
-  std::chrono::milliseconds body_time{30'000};  ///< from there to its body's end
+      10'000};                                  ///< time from a request's begin to its header's end
+  std::chrono::milliseconds body_time{30'000};  ///< the time from there to its body's end
   std::chrono::milliseconds write_time{30'000};  ///< a client's to take a response
-  std::chrono::milliseconds idle_time{75'000};   ///< between two requests
+  std::chrono::milliseconds idle_time{75'000};   ///< the time between two requests
   /// What drain() leaves an idle connection, so that a request that is on its way is answered.
   std::chrono::milliseconds drain_idle_time{150};
 };

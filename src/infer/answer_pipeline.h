@@ -23,13 +23,13 @@ class AnswerPipeline {
   /// The arguments are those of answer_lines(). The session and the records must outlive this.
   AnswerPipeline(Session& session, data::RecordStream& records, const AnswerHandler& handler,
                  int64_t most_samples);
-  /// May run at any time; a stream that waits for input is interrupted.
+  /// It may run at any time, and interrupts a stream that waits for input.
   ~AnswerPipeline();
   AnswerPipeline(const AnswerPipeline&) = delete;
   AnswerPipeline& operator=(const AnswerPipeline&) = delete;
 
-  /// Runs to the end; to be called once. The first error in the order of the records is thrown when
-  /// the answers before it have been written.
+  /// Runs to the end, once. The first error in the order of the records is thrown when the answers
+  /// before it have been written.
   LineCounts run();
 
  private:

@@ -34,7 +34,7 @@ int64_t export_vectors(const std::string& model, const std::string& path);
 
 /// A training row that may have the wrong label.
 struct SuspectRow {
-  int64_t row = 0;          ///< from 0
+  int64_t row = 0;          ///< counts from 0
   double disagreement = 0;  ///< share of its neighbours, weighed by their nearness, of other labels
   int64_t label = 0;
   int64_t suggested = 0;  ///< the label that most of the neighbours have

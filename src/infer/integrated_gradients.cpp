@@ -19,7 +19,7 @@ namespace hone::infer {
 struct IntegratedGradients::Group {
   data::Batch texts;
   std::vector<float> begin;  ///< the baselines' rows: [tokens, hidden]
-  std::vector<float> way;    ///< from there to the texts' rows
+  std::vector<float> way;    ///< what leads from there to the texts' rows
 
   int64_t tokens(int64_t text) const { return texts.rows(nn::kTokens, text); }
   int64_t first(int64_t text) const { return texts.first(nn::kTokens, text); }

@@ -51,7 +51,7 @@ class IntegratedGradients {
   IntegratedGradients(const std::string& model, ThreadPool& pool,
                       const IntegratedGradientsOptions& options = {});
 
-  /// One call at a time; each uses the pool's threads.
+  /// One call runs at a time; each uses the pool's threads.
   std::vector<TokenShares> explain(std::span<const std::string_view> texts);
 
   /// Sets the points of the path for the texts that are explained from now on.

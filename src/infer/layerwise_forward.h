@@ -19,7 +19,7 @@ class LayerwiseForward {
  public:
   /// Hears of a pass. All are optional.
   struct Hooks {
-    /// Called after a layer with an exit (counted from 1): `logits` has a row for each of
+    /// Hears of each layer with an exit (counted from 1): `logits` has a row for each of
     /// `sequences`, the ones that are left, by their place in the batch. Sets `leave` for those
     /// that are done; it comes all false, one a sequence.
     std::function<void(size_t layer, std::span<const int64_t> sequences, const float* logits,

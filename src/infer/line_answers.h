@@ -59,9 +59,9 @@ struct AnswerHandler {
   /// Hears of each input that cannot be read, and why, from the caller's thread; where this is
   /// absent, the first one is an error.
   std::function<void(const std::string& problem)> skipped = {};
-  /// Called where no further answer is there yet: what was written should be seen now.
+  /// Hears that no further answer is there yet: what was written should be seen now.
   std::function<void()> idle = {};
-  /// Called now and then.
+  /// Is called now and then.
   std::function<void(const LineCounts& counts)> progress = {};
   bool truncate = true;  ///< false: a longer input is an error
 };

@@ -29,7 +29,7 @@ struct SessionOptions {
   /// Names what select_device() takes. int8 and a memory budget are the processor's: "auto" is it
   /// then.
   std::string device = "cpu";
-  std::string tuning = {};  ///< on a GPU: see CudaTuning
+  std::string tuning = {};  ///< a file of a GPU's fastest products, see CudaTuning
   int threads = 0;          ///< 0: the cores that the process may use
   int64_t max_length = 0;   ///< tokens a sequence with special ones; 0: what the folder says
   bool truncate = true;     ///< false: a longer input is an error

@@ -26,8 +26,8 @@ class SessionWorker {
     int64_t max_batch_tokens = 0;  ///< 0: as many as are efficient
     int64_t max_batch_inputs = 0;
     bool first_pass = false;  ///< whether a forward pass must work before opened() returns
-    RunSink* sink = nullptr;  ///< hears of every step; must outlive this. May be null.
-    /// Called before a batch starts with its inputs and tokens. May be empty.
+    RunSink* sink = nullptr;  ///< hears of every step; must outlive this. It may be null.
+    /// Hears of each batch before it starts: its inputs and tokens. It may be empty.
     std::function<void(int64_t inputs, int64_t tokens)> on_batch = {};
   };
   /// Opens the session in the worker's thread. The queue must outlive this.
@@ -37,7 +37,7 @@ class SessionWorker {
   SessionWorker(const SessionWorker&) = delete;
   SessionWorker& operator=(const SessionWorker&) = delete;
 
-  /// Waits until the session is open; throws why it is not. Called once, before anything else.
+  /// Waits until the session is open; throws why it is not. It is called once, before all else.
   void opened();
   /// Waits for the end of the thread, after the queue was closed.
   void join();
@@ -102,7 +102,7 @@ class SessionWorker {
   std::unique_ptr<BatchRunner> runner_;
   std::deque<Packed> packed_;
   std::deque<Clock::time_point> started_;  ///< one entry for each batch under way
-  Clock::time_point settled_ = {};         ///< when the last batch was settled
+  Clock::time_point settled_ = {};         ///< the time when the last batch was settled
   std::vector<QueuedJobPtr> finished_;     ///< jobs that the batch at hand completes
   std::vector<Input> inputs_;
   std::vector<std::vector<int32_t>> ids_;

@@ -44,7 +44,7 @@ class StreamedWeights {
 
   /// Begins a pass: reads the rows that the batch wants.
   void begin(const data::Batch& batch);
-  /// Called before and after a step that reads a matrix.
+  /// These are called before and after a step that reads a matrix.
   void acquire(int32_t slot);
   void release(int32_t slot);
   /// Ends a pass: fails where what was read may not be what was written.

@@ -13,8 +13,8 @@ struct ConvertOptions {
   /// The dtype of every floating tensor. int8 is that of the embeddings and of the layers' matrices
   /// alone, beside fp32 for the rest (see models/int8.h). A folder stored in int8 is dequantised.
   DType dtype = DType::f32;
-  std::vector<std::string> kept = {};  ///< under int8: parts in higher precision, from int8_parts()
-  Json measured = {};                  ///< under int8: goes into quantization_config
+  std::vector<std::string> kept = {};  ///< parts in higher precision under int8, from int8_parts()
+  Json measured = {};                  ///< goes into quantization_config under int8
   uint64_t max_shard_bytes = 0;        ///< 0: one file
   /// Where true, one packed file for this machine is written in place of safetensors (see
   /// packed_file.h), in fp32, bf16 or int8.

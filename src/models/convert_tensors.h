@@ -6,7 +6,7 @@
 #include "models/convert.h"
 #include "models/stacked_rows.h"
 
-/// These functions say what a converted folder's tensors are made of. Internal to convert.cpp.
+/// These functions say what a converted folder's tensors are made of. convert.cpp alone uses them.
 namespace hone::models {
 
 struct WrittenTensor {

@@ -11,8 +11,8 @@ struct EncoderConfig;
 struct EmbeddingGradient {
   Pass embeddings;  ///< its output is what the first layer reads: fp32 [tokens, hidden]
   Pass layers;      ///< its output is the logits of `rows`
-  Value rows;       ///< to be bound to `layers`: as the embeddings' output
-  Value direction;  ///< to be bound to `layers`: fp32 [samples, labels], how much of each logit
+  Value rows;       ///< is bound to `layers`: the embeddings' output
+  Value direction;  ///< is bound to `layers`: fp32 [samples, labels], how much of each logit
   Value gradient;   ///< the gradient of sum(direction * logits) by the rows; kept
 };
 

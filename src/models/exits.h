@@ -10,9 +10,9 @@ namespace hone::models {
 /// Says how a classifier may answer before its last layer.
 enum class ExitMethod {
   none,
-  pabee,     ///< when enough layers in a row agree (Zhou et al., 2020)
-  deebert,   ///< when a layer is sure: low entropy (Xin et al., 2020)
-  adaptive,  ///< when a layer's own output says that its answer is right
+  pabee,     ///< leaves when enough layers in a row agree (Zhou et al., 2020)
+  deebert,   ///< leaves when a layer is sure: low entropy (Xin et al., 2020)
+  adaptive,  ///< leaves when a layer's own output says that its answer is right
 };
 
 /// The settings of a model folder's exits: "early_exit" of config.json.

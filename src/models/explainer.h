@@ -49,9 +49,9 @@ inline constexpr const char* kSentence = "sentence";  ///< [texts, hidden], what
 
 /// A classifier whose logits are the sum of its family's own, of its phrases' and of those of
 /// concepts that it retrieves (SelfExplain, Rajagopal et al., 2021), and which finds the phrases
-/// itself. On the processor alone.
+/// itself. It runs on the processor alone.
 ///
-/// With u, what the head's first layer makes of the read row, without dropout: a phrase's logits
+/// Let u be what the head's first layer makes of the read row, without dropout: a phrase's logits
 /// are linear(max(0, mean of its rows) - u), and the local ones their mean; the global ones are
 /// linear(attention of u over u and the concepts nearest to it).
 class Explainer : public Encoder {

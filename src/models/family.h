@@ -78,7 +78,7 @@ struct Family {
 
 /// Gives all families, for lookups and for messages.
 const std::vector<Family>& families();
-/// Adds a family to those that hone has, or takes the place of one of that model_type. Called
+/// Adds a family to those that hone has, or takes the place of one of that model_type. It is called
 /// before any model is opened.
 void register_family(Family family);
 

@@ -24,7 +24,7 @@ struct LoadOptions {
 };
 
 struct LoadReport {
-  std::vector<std::string> unexpected;  ///< in the checkpoint, but not used by the model
+  std::vector<std::string> unexpected;  ///< tensors of the checkpoint that the model does not use
   std::vector<std::string> fresh;       ///< tensors of the head that were made new
   std::vector<bool> added;  ///< by slot: made new, or an adapter's; not in the checkpoint
 };

@@ -72,7 +72,7 @@ Value LstmModel::logits(Tape& tape, const Pass& pass, Value hidden) const {
   Value x = ops::gather_rows(tape, hidden, packing.reads);
   const DType wide = ops::wide_dtype(x.dtype);
   x = ops::convert(tape, x, wide);
-  const auto site = static_cast<uint64_t>(config_.layers);  // behind those of the layers
+  const auto site = static_cast<uint64_t>(config_.layers);  // the first behind the layers
   x = ops::dropout(tape, x, packing.drop_read(config_.dropout, site));
   x = head_->dense(tape, x, {.activation = kernels::Activation::relu, .out = wide});
   x = head_->out(tape, x, {.out = wide});

@@ -17,7 +17,7 @@ struct LstmConfig : ModelConfig {
   int64_t embedding_size = 100;
   int64_t hidden_size = 32;
   int64_t layers = 2;
-  float dropout = 0.5f;  ///< between layers, and before the dense one
+  float dropout = 0.5f;  ///< falls between layers, and before the dense one
   /// Where true, a text is filled up with padding words to its full length, which run too, and the
   /// last step is that of the row; otherwise it is that of the text.
   bool padded_rows = false;

@@ -20,7 +20,7 @@ struct NamedValue {
 /// A recorded pass over a batch: what it computes, and the values by which others reach into it.
 struct Pass {
   std::shared_ptr<Plan> plan = std::make_shared<Plan>();
-  std::vector<Value> inputs;  ///< in the order of the batches' layout
+  std::vector<Value> inputs;  ///< lie in the order of the batches' layout
   Value output;               ///< fp32, what was asked for; a training step's is the answer
   std::vector<NamedValue> outputs = {};  ///< what it gives beside the output
 
@@ -29,7 +29,7 @@ struct Pass {
   Value random;
   Value scale;
   Value labels;
-  /// Where another model teaches: its logits, fp32 [samples, labels].
+  /// Holds the logits of a model that teaches, fp32 [samples, labels].
   std::optional<Value> teacher = {};
   /// A training step has losses: fp64 [1, 1] each, the batch's share of the mean of each loss.
   std::vector<NamedValue> losses = {};

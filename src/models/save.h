@@ -22,7 +22,7 @@ void save_arrays(const std::vector<const nn::Parameter*>& parameters, const Pack
 
 /// Describes a safetensors file of a model folder before it is written.
 struct ArrayFile {
-  std::string name;                                        ///< within the folder
+  std::string name;                                        ///< a name within the folder
   std::vector<const nn::Parameter*> parameters;            ///< owned by the model
   std::function<std::string(const std::string&)> name_of;  ///< a tensor's name in the file
 };

@@ -20,7 +20,7 @@ namespace hone::models {
 /// A text's words and the constituents over them, found by a parser.
 struct ParsedText {
   std::vector<trees::WordPlace> words;           ///< code points of the text
-  std::vector<trees::Constituent> constituents;  ///< in the order that a trees::Tree has
+  std::vector<trees::Constituent> constituents;  ///< lie in the order that a trees::Tree has
   /// A text that is longer than the model or its chart takes is parsed in parts, cut at the ends
   /// of sentences where there are some; each part of two words or more is a constituent.
   int64_t parts = 0;

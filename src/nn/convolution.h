@@ -47,7 +47,7 @@ class ConvolutionNorm {
   WindowShape shape_;
   Weight weight_;
   bool folds_;
-  Weight bias_;  ///< where the norm is folded: the convolution's
+  Weight bias_;  ///< the convolution's, where the norm is folded
   ops::BatchNormParameters norm_ = {};
 };
 

@@ -22,7 +22,7 @@ class CudaArrays {
 
   /// Copies from the host's arena, and makes the shadows.
   void upload(const Parameters& parameters);
-  /// Copies to the host's arena; for training alone.
+  /// Copies to the host's arena, in training alone.
   void download(void* arena);
 
   WeightArrays arrays() const { return {stored_, shadows_, scales_}; }

@@ -35,7 +35,7 @@ struct Lora {
   int64_t column;
 };
 
-inline constexpr const char* kLoraA = ".lora_A.weight";  ///< behind a module's name
+inline constexpr const char* kLoraA = ".lora_A.weight";  ///< ends a module's name
 inline constexpr const char* kLoraB = ".lora_B.weight";
 inline bool is_lora(const std::string& tensor) {
   return tensor.ends_with(kLoraA) || tensor.ends_with(kLoraB);

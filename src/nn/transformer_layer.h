@@ -70,7 +70,7 @@ class TransformerLayer {
                const LayerOut& out) const;
 
   TransformerSizes sizes_;
-  std::optional<Linear> qkv_;  ///< on a GPU; the next two are then parts of it
+  std::optional<Linear> qkv_;  ///< is there on a GPU; the next two are then parts of it
   Linear query_;
   Linear key_value_;
   Linear attention_out_;

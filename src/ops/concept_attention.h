@@ -18,12 +18,12 @@ struct AttendedConcepts {
 };
 
 /// Attends from each sentence over itself and over what was retrieved for it, as
-/// kernels::concept_attention() does. Sets (=) the gradients of all three arrays. On the processor
-/// alone.
+/// kernels::concept_attention() does. Sets (=) the gradients of all three arrays. It runs on the
+/// processor alone.
 AttendedConcepts attend_concepts(Tape& tape, const ConceptAttentionValues& in);
 
-/// Gives what each neighbour adds to the context, [texts * neighbours, width]; for inference alone,
-/// without a gradient.
+/// Gives what each neighbour adds to the context, [texts * neighbours, width]. It serves inference
+/// alone, and has no gradient.
 Value concept_contexts(Tape& tape, const ConceptAttentionValues& in, Value shares);
 
 }  // namespace hone::ops

@@ -16,7 +16,7 @@ struct Linear {
   Weight weight;
   Weight bias;         ///< in y's dtype
   Weight master_bias;  ///< in fp32
-  Value y;             ///< before the activation
+  Value y;             ///< the product before the activation
   bool adds;
   int64_t column;
   kernels::Activation activation = kernels::Activation::none;

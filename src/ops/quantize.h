@@ -16,8 +16,8 @@ struct Quantized : Annotation {
 };
 
 /// Gives x's rows as bytes with a scale and a zero each, for products with weights in int8. It is
-/// emitted once for all readers of x; layer_norm() emits it with its own output where asked. No
-/// gradient.
+/// emitted once for all readers of x; layer_norm() emits it with its own output where asked. There
+/// is no gradient.
 Value quantize(Tape& tape, Value x);
 
 }  // namespace hone::ops

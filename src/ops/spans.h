@@ -2,8 +2,8 @@
 
 #include "autograd/tape.h"
 
-/// What a parser does behind an encoder: rows of spans, and the loss over whole trees. On the
-/// processor alone.
+/// What a parser does behind an encoder: rows of spans, and the loss over whole trees. It runs on
+/// the processor alone.
 namespace hone::ops {
 
 /// The values of a batch that say where words lie among its tokens; see kernels::SpanPlaces.
@@ -25,7 +25,7 @@ struct TreeLossInputs {
   Value gold;    ///< int32 [cells, 1]: 1 where the span is a constituent of the text's tree, else 0
   SpanInputs spans;
   Value scale;  ///< fp64 [1, 2], as in LossInputs
-  /// Where present, int32 [texts, 1]: 0 for a text without a tree, which counts for nothing.
+  /// int32 [texts, 1], where present: 0 for a text without a tree, which counts for nothing.
   Value given = {};
 };
 
@@ -39,8 +39,8 @@ struct ParseInputs {
 
 /// Gives the phrases of each text, int32 [phrases, 2]: the token rows [begin, end) of those that
 /// are known, else of the constituents that kernels::best_tree() finds in the marginals of the
-/// scores. The whole is left out; places behind the last phrase are empty (begin = end). No
-/// gradient.
+/// scores. The whole is left out; places behind the last phrase are empty (begin = end). There is
+/// no gradient.
 Value parse_phrases(Tape& tape, const ParseInputs& inputs, double threshold);
 
 /// Gives the batch's share of the mean over texts of -log p(tree), fp64 [1, 1], times `weight`: a

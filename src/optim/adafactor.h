@@ -17,8 +17,8 @@ struct Adafactor {
   double clip_threshold = 1;
 };
 
-/// What is kept of one slot: of the squares' moving average the means of rows and of columns, for
-/// each of its tensors; of a vector all of it.
+/// What is kept of one slot: the means of rows and of columns of the squares' moving average, for
+/// each of its tensors; a vector has all of it.
 struct AdafactorArrays {
   float* weights;   ///< they lie as the slot does
   float* gradient;  ///< it lies likewise

@@ -25,7 +25,7 @@ struct OptimizerOptions {
 };
 
 struct StepReport {
-  double grad_norm = 0;  ///< before clipping, without the loss scale
+  double grad_norm = 0;  ///< norm before clipping, without the loss scale
   bool skipped = false;  ///< a gradient was not finite: nothing was changed but the gradients, to 0
 };
 

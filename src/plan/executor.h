@@ -56,7 +56,7 @@ class Executor {
   virtual void bind(Value input, const void* data) = 0;
   using Between = std::function<void(size_t cut)>;
   /// Runs all steps, in parts that end at the cuts; `between` is called behind each part but the
-  /// last. May return before the work is done.
+  /// last. It may return before the work is done.
   virtual void run(const std::vector<size_t>& cuts, const Between& between) = 0;
   virtual void run_range(size_t first, size_t last) = 0;
   virtual const Step* run_to_non_finite() = 0;

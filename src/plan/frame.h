@@ -29,7 +29,7 @@ struct WeightArrays {
 struct GradientArrays {
   std::span<void* const> arrays = {};
   /// Tables have a byte a row here, which a step sets where it gives that row a gradient; other
-  /// slots have null. May be empty.
+  /// slots have null. It may be empty.
   std::span<uint8_t* const> touched = {};
 };
 

@@ -53,7 +53,7 @@ struct Step {
   /// Weights whose gradients are set (=), at the places where they are kept: what was there before
   /// is not read, and no step before touches it. See Runner::lend().
   std::vector<Weight> sets = {};
-  bool product = false;  ///< on a GPU: the step is a library's product whose algorithm can be tuned
+  bool product = false;    ///< whether a GPU's step is a library's product, which can be tuned
   std::string scope = {};  ///< the plan's scope when the step was added
 
   /// Says whether the step counts even where nobody reads what it writes.
@@ -64,7 +64,7 @@ struct Step {
 /// (see Runner).
 class Plan {
  public:
-  /// Records for a device, whose kernels ops then emit. Called before anything is recorded.
+  /// Records for a device, whose kernels ops then emit. It is called before anything is recorded.
   void set_device(DeviceKind device) { device_ = device; }
   DeviceKind device() const { return device_; }
   bool gpu() const { return device_ == DeviceKind::cuda; }
@@ -99,7 +99,7 @@ class Plan {
   /// Says that `copy` holds the bits of `original` once more: who reads it reads the original
   /// instead, and prune() leaves out the step that writes it.
   void alias(Value copy, Value original);
-  /// Leaves out the steps that write only what no step reads and nobody keeps. To be called once,
+  /// Leaves out the steps that write only what no step reads and nobody keeps. It is called once,
   /// when all is recorded. Gives how many of the first `count` steps are left.
   size_t prune(size_t count = 0);
 

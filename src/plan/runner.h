@@ -31,11 +31,11 @@ class Runner {
 
   /// Lends the gradients' memory: values may from now on lie where gradients are kept that the plan
   /// sets, until it does so. Between runs those places hold what the last run made of them; at a
-  /// run's end all gradients are as without this. Called before the first resize(); the array must
-  /// outlive this. A runner without a memory plan takes no notice.
+  /// run's end all gradients are as without this. It is called before the first resize(); the array
+  /// must outlive this. A runner without a memory plan takes no notice.
   void lend(const GradientArray& gradients) { executor_->lend(gradients); }
   /// Cuts the plan into parts that end before these steps, in rising order; graphs are cut there
-  /// too. Called before the first run.
+  /// too. It is called before the first run.
   void set_cuts(std::vector<size_t> cuts) { cuts_ = std::move(cuts); }
   /// Tells `sink` of every step from now on; null: nobody hears of them. Steps then run one by one.
   void set_sink(RunSink* sink) { executor_->set_sink(sink); }
@@ -73,8 +73,8 @@ class Runner {
 
   /// Gives the executor of a plan for a GPU; null for others.
   CudaExecutor* cuda() const;
-  /// Has runners that are made from now on check that steps touch only what they declare; for
-  /// tests.
+  /// Has runners that are made from now on check that steps touch only what they declare, as tests
+  /// do.
   static void audit_all(bool on) { Executor::audit_all(on); }
 
  private:

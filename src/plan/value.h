@@ -27,7 +27,7 @@ struct Extents {
 /// Plan::on_write().
 inline DType held_in(DType dtype) { return dtype == DType::f16 ? DType::f32 : dtype; }
 
-/// A [count(rows), width] array that a plan's steps read or write. A handle: copied freely.
+/// A handle, copied freely, of a [count(rows), width] array that a plan's steps read or write.
 struct Value {
   int32_t id = -1;
   DType dtype = DType::f32;

@@ -35,7 +35,7 @@ class Merger {
     data::Hash128 hash{};
     uint64_t offset = 0;  ///< where its codes begin in codes_
     uint32_t units = 0;
-    uint32_t number = 0;  ///< in which it came
+    uint32_t number = 0;  ///< its place in the order of coming
     float label = 0;
     uint32_t copies = 0;  ///< how many had this label, where all have one
   };

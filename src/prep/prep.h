@@ -24,7 +24,7 @@ struct PrepOptions {
   std::vector<std::string> inputs;
   std::string output;
   // One of these three says what ids are.
-  int64_t vocabulary_size = 0;  ///< so many of the commonest words
+  int64_t vocabulary_size = 0;  ///< takes so many of the commonest words
   std::string vocabulary_file;  ///< these words
   std::string tokenizer;        ///< a tokenizer's file or folder
   Fields fields;
@@ -51,7 +51,7 @@ struct PrepResult {
 class PrepObserver {
  public:
   virtual ~PrepObserver() = default;
-  /// Called from any thread, by one at a time.
+  /// Any thread calls it, one at a time.
   virtual void progress(std::string_view stage, int64_t done, int64_t total) = 0;
 };
 

@@ -30,8 +30,8 @@ void write_work_file(const std::string& path, std::string_view bytes);
 std::string sealed(std::string bytes);
 bool read_sealed(const std::string& path, std::string& bytes);
 
-/// While one lives, others see that this rank is alive, by a file in the work's folder; and when it
-/// dies of an exception, that it failed.
+/// While one lives, others see by a file in the work's folder that this rank is alive; they see
+/// that it failed when it dies of an exception.
 class Pulse {
  public:
   Pulse(std::string folder, Ranks ranks, double timeout);

@@ -39,9 +39,9 @@ struct Event {
   const char* name;  ///< a literal
   int32_t scope;     ///< number of the op's scope; -1: none
   int32_t depth;     ///< spans around it
-  int64_t begin_ns;  ///< since the recorder was made
+  int64_t begin_ns;  ///< counts since the recorder was made
   int64_t end_ns;
-  int64_t self_ns;  ///< without the events inside it
+  int64_t self_ns;  ///< excludes the events inside it
   double flops;
   double bytes;
   bool op;
@@ -74,8 +74,8 @@ class Recorder : public RunSink {
   /// Begins and ends a span of the calling thread.
   void enter(const char* name, Stage stage);
   void leave();
-  /// Says that the next step begins: a training step, or a forward pass of inference. Called by the
-  /// thread that runs them.
+  /// Says that the next step begins: a training step, or a forward pass of inference. The thread
+  /// that runs them calls it.
   void begin_step();
   /// Gives what a Runner should tell of its steps now: this inside the window, else null.
   RunSink* sink() { return in_window_.load(std::memory_order_relaxed) ? this : nullptr; }

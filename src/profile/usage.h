@@ -15,10 +15,10 @@ namespace hone::profile {
 /// What the process and its GPU used at one moment. A number that the system does not give is
 /// absent.
 struct UsageSample {
-  double seconds = 0;  ///< since the first sample
+  double seconds = 0;  ///< time since the first sample
   uint64_t resident_bytes = 0;
   double processor_seconds = 0;               ///< sum over all threads
-  double busy_cores = 0;                      ///< on average since the sample before
+  double busy_cores = 0;                      ///< the average since the sample before
   std::optional<uint64_t> disk_bytes = {};    ///< read from and written to storage, in all
   std::optional<uint64_t> device_bytes = {};  ///< memory in use on the GPU, by all its users
   std::optional<double> device_busy = {};    ///< share of the last moments in which it ran a kernel
@@ -50,7 +50,7 @@ class UsageReader {
   struct Gpu;
   struct Package {
     std::string file;
-    uint64_t range;  ///< where the counter begins again, in microjoules
+    uint64_t range;  ///< value at which the counter begins again, in microjoules
     uint64_t last;
     double joules;
   };

@@ -31,7 +31,7 @@ struct Box {
 /// Round numbers between two values.
 struct Ticks {
   std::vector<double> values;
-  int digits = 0;  ///< behind the point
+  int digits = 0;  ///< digits behind the point
 
   std::string text(double value) const;
 };

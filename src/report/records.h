@@ -36,7 +36,7 @@ struct CaseRuns {
   bool published = false;  ///< figures of somebody else, drawn beside ours
   std::map<std::string, std::vector<double>> metrics = {};
   std::vector<RunCurves> curves = {};  ///< one entry a repeat that has some
-  std::string status = "ok";  ///< else the status of a repeat that was not, with its reason
+  std::string status = "ok";  ///< "ok", else the status of a repeat that was not, with its reason
 
   /// Gives "workers 2, threads 1"; "all" where there is no field.
   std::string label() const;

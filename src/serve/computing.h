@@ -11,14 +11,14 @@
 
 namespace hone::serve {
 
-/// Fills the response with the answers; called once, by another thread. May throw.
+/// Fills the response with the answers, once, in another thread. It may throw.
 using WriteAnswers =
     std::function<void(std::span<const infer::Answer> answers, http::Response& response)>;
 
 /// What a request wants of a model.
 struct ComputeOptions {
   Purpose purpose = Purpose::predict;
-  bool truncate = true;           ///< where the request does not say
+  bool truncate = true;           ///< counts where the request does not say
   bool token_embeddings = false;  ///< every token's vector
   std::shared_ptr<const ModelTraits> traits;
 };

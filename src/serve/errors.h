@@ -16,13 +16,13 @@ enum class Failure {
   model_type,    ///< the model cannot do what the route does
   overloaded,    ///< the queue is full
   backend,       ///< the model failed, or its answer is no number
-  unhealthy,     ///< not ready, or about to end
+  unhealthy,     ///< it is not ready, or about to end
   late,          ///< its deadline has passed
   abandoned,     ///< its client has gone
   unauthorized,  ///< no key, or a wrong one
   not_found,     ///< no such route or model
   method,        ///< a route that does not take this method
-  malformed,     ///< not acceptable as HTTP: the server's own status counts
+  malformed,     ///< it is not acceptable as HTTP: the server's own status counts
   internal,      ///< our own mistake
 };
 inline constexpr int kFailures = 15;

@@ -30,7 +30,7 @@ class Histogram {
   void record(double value);
 
   const std::vector<double>& bounds() const { return bounds_; }
-  /// In bucket i alone; i may be bounds().size().
+  /// Gives the count of bucket i alone; i may be bounds().size().
   uint64_t count(size_t i) const { return counts_[i].load(std::memory_order_relaxed); }
   double sum() const { return sum_.load(std::memory_order_relaxed); }
 

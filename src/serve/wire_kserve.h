@@ -25,7 +25,7 @@ struct InferAsk {
   Work work;
   std::string id;
   std::vector<AskedOutput> outputs;  ///< empty: all
-  bool binary = false;               ///< where `outputs` is empty
+  bool binary = false;               ///< counts where `outputs` is empty
 };
 
 /// `header_bytes`: the value of Inference-Header-Content-Length, where there is one. The body is

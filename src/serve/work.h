@@ -27,7 +27,7 @@ class TextStore {
 /// What a request asks a model to compute.
 struct Work {
   std::vector<infer::Input> inputs = {};
-  std::vector<std::vector<int32_t>> ids = {};  ///< instead of inputs
+  std::vector<std::vector<int32_t>> ids = {};  ///< stand in place of inputs
   std::shared_ptr<TextStore> texts = {};
   int64_t characters = 0;             ///< code points of all texts; of ids their number
   std::optional<bool> truncate = {};  ///< absent: what the server does by default
@@ -43,7 +43,7 @@ class WorkReader {
   /// `most` inputs are taken; one more is a RequestError (batch_size).
   WorkReader(size_t body_bytes, size_t most);
 
-  /// What is put before every text that follows; of pairs before the first one.
+  /// What is put before every text that follows; pairs have it before the first one.
   void set_prompt(std::string prompt) { prompt_ = std::move(prompt); }
   /// Lets texts be empty from here on.
   void allow_empty() { empty_allowed_ = true; }

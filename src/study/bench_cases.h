@@ -11,8 +11,8 @@ namespace hone::study {
 struct BenchOptions {
   DType dtype = DType::f32;
   std::string device = "cpu";  ///< a name that select_device() takes
-  bool tune = false;           ///< on a GPU: look for the fastest products first
-  std::string tuning = {};     ///< on a GPU: see CudaTuning
+  bool tune = false;           ///< whether a GPU looks for the fastest products first
+  std::string tuning = {};     ///< a file of a GPU's fastest products, see CudaTuning
   int threads = 0;             ///< 0: the cores that the process may use
   double seconds = 3;          ///< duration of timed rounds, at least three of them
   /// Token counts of the sentences of an `-sst2-` case, in file order; where there are none, they

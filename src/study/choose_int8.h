@@ -26,7 +26,7 @@ struct Int8Options {
 struct Int8Choice {
   std::string metric;  ///< the task's first metric
   int64_t samples = 0;
-  double before = 0;  ///< in fp32; where there are several sets, their mean
+  double before = 0;  ///< the metric in fp32; where there are several sets, their mean
   double after = 0;
   std::vector<std::string> kept;  ///< parts in higher precision
   /// Gives the points that each part's cut alone costs, where they were measured.

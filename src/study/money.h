@@ -46,7 +46,7 @@ double total_of(const Choice& choice, const std::vector<Price>& prices);
 /// nothing is.
 std::string fault_of(const Choice& choice, double total);
 
-/// Names the best choices, as indices; -1: none. Under a deadline the cheapest that keeps it.
+/// Names the best choices, as indices; -1: none. A deadline asks for the cheapest that keeps it.
 struct BestChoices {
   int64_t cheapest = -1, fastest = -1, by_deadline = -1;
 };

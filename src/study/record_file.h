@@ -20,7 +20,7 @@ struct Record {
   Json metrics = Json::object();
   Json curves = Json::object();
   std::string status = "ok";  ///< "ok", "failed", "not available"
-  std::string why = {};       ///< where it is not ok
+  std::string why = {};       ///< the reason of any other status
 };
 
 OrderedJson to_json(const Record& record);

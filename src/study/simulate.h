@@ -30,8 +30,8 @@ struct StepModel {
   double step_ms(double ranks) const;
 };
 
-/// Gives the medians of the cases of a study of scaling that had all the data, by ranks; of one
-/// machine and one model, or it is an error.
+/// Gives the medians of the cases of a study of scaling that had all the data, by ranks. They are
+/// of one machine and one model, or it is an error.
 std::vector<MeasuredStep> measured_steps(const std::vector<report::StudyRuns>& studies);
 
 /// Fits the model: computing from one rank, latency and transfer by least squares to what several

@@ -57,7 +57,7 @@ struct Case {
 
 struct Study {
   std::string_view name;
-  std::string_view shows;  ///< in a line
+  std::string_view shows;  ///< says in a line what the study shows
   std::vector<Case> (*cases)(const StudySettings& settings);
 };
 

@@ -24,7 +24,7 @@ struct TrainBenchResult {
   double gflops = 0;         ///< GFLOP/s of the matrix products
   double share_of_peak = 0;  ///< gflops over what multiply-adds on registers reach in this process
   size_t activation_bytes = 0;  ///< arena and workspace of the largest batch
-  size_t device_bytes = 0;      ///< on a GPU: all that the model, its optimiser and its plans took
+  size_t device_bytes = 0;      ///< bytes of a GPU that the model, its optimiser and its plans took
   std::vector<OpTime> ops;      ///< summed over the timed steps
   int64_t steps = 0;
 };

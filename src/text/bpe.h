@@ -45,8 +45,8 @@ class Bpe : public Model {
   /// stands in the way, so that tokenize_bytes() may be used.
   bool is_byte_level() const { return byte_level_; }
   /// Gives what tokenize() gives for the ByteLevel form of `raw`, without making that form: `raw`
-  /// is a pre-token before ByteLevel's byte-to-character table, and pieces cover bytes of `raw`.
-  /// May be called only where is_byte_level().
+  /// is a pre-token before ByteLevel's byte-to-character table, and pieces cover bytes of `raw`. It
+  /// is called only where is_byte_level().
   void tokenize_bytes(std::string_view raw, Scratch& scratch, std::vector<Piece>& out) const;
 
  private:

@@ -31,7 +31,7 @@ class BpeWord {
  private:
   struct Symbol {
     int32_t id;
-    uint32_t length;  ///< in bytes; 0 once merged into its left neighbour
+    uint32_t length;  ///< counts bytes; 0 once merged into its left neighbour
   };
   struct Links {
     int32_t previous;

@@ -17,7 +17,7 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
   }
 }
 
-/// In this order, each over the whole token.
+/// These apply in this order, each over the whole token.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kCleanup = {{
     {" .", "."},
     {" ?", "?"},

@@ -8,7 +8,7 @@
 
 namespace hone::text {
 
-/// What makes a text of tokens again, with the semantics of `tokenizers`' decoders. Immutable.
+/// Makes a text of tokens again, with the semantics of `tokenizers`' decoders; it is immutable.
 class Decoder {
  public:
   virtual ~Decoder() = default;

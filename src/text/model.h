@@ -14,8 +14,8 @@ struct Piece {
   uint32_t end;
 };
 
-/// Turns pre-tokens into vocabulary ids: WordPiece, BPE, Unigram. Immutable and shared by threads;
-/// what a call needs to remember lives in the caller's Scratch.
+/// Turns pre-tokens into vocabulary ids: WordPiece, BPE, Unigram. It is immutable, and threads
+/// share it; what a call needs to remember lives in the caller's Scratch.
 class Model {
  public:
   /// A thread's working memory and caches for one model.

@@ -11,7 +11,7 @@
 
 namespace hone::text {
 
-/// Changes a text before it is cut into words. Immutable; `spare` is working memory.
+/// Changes a text before it is cut into words. It is immutable; `spare` is working memory.
 class Normalizer {
  public:
   virtual ~Normalizer() = default;

@@ -24,7 +24,7 @@ struct WordsMemory {
   std::vector<std::pair<uint32_t, uint32_t>> pairs;
 };
 
-/// Cuts words into smaller ones, and may rewrite them. Immutable.
+/// Cuts words into smaller ones, and may rewrite them. It is immutable.
 class PreTokenizer {
  public:
   virtual ~PreTokenizer() = default;

@@ -11,7 +11,7 @@
 
 namespace hone::text {
 
-/// Turns one text into its tokens by added tokens, normaliser, pre-tokenizers and model. Immutable.
+/// Immutable; turns one text into its tokens by added tokens, normaliser, pre-tokenizers and model.
 class TextEncoder {
  public:
   /// A thread's working memory.

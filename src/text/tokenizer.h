@@ -48,7 +48,7 @@ struct TextInput {
 };
 
 /// Text to ids as Hugging Face `tokenizers` does it: ids, type ids, offsets and tokens are equal.
-/// Immutable and shared by threads.
+/// It is immutable; threads share it.
 class Tokenizer {
  public:
   /// A thread's buffers and caches; encoding allocates nothing once they have grown.

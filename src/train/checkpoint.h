@@ -19,7 +19,7 @@ struct CheckpointContents {
   Isa isa{};  ///< the arrays' layout is this instruction set's
   RunState state;
   int64_t optimizer_steps = 0;
-  /// Where present, writes the copy of a self-explaining model's concepts.
+  /// Writes the copy of a self-explaining model's concepts, where present.
   std::function<void(const std::string& path)> write_concepts = {};
   /// Where true, each file of arrays has a thread: one is unpacked and hashed while another waits
   /// for the disk.

@@ -18,8 +18,8 @@ class CheckpointCopy {
   /// Fails with kind memory where there is not enough. The arguments must outlive this.
   CheckpointCopy(const CheckpointFiles& files, const nn::Parameters& parameters, ThreadPool& pool);
 
-  /// Copies the arrays at `newest`, with all threads of the pool; from a GPU behind what is on its
-  /// stream. All is there when this returns.
+  /// Copies the arrays at `newest`, with all threads of the pool; a GPU copies behind what is on
+  /// its stream. All is there when this returns.
   void take(const ArrayPlaces& newest);
   /// Gives where the copies lie.
   const ArrayPlaces& places() const { return places_; }

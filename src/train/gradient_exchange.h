@@ -60,7 +60,7 @@ class GradientExchange {
 
   comm::Communicator& ranks_;
   optim::Optimizer& optimizer_;
-  std::vector<Bucket> buckets_;  ///< in the order in which they become final
+  std::vector<Bucket> buckets_;  ///< lie in the order in which they become final
   std::vector<Table> tables_;
   std::vector<size_t> cuts_;
   size_t started_ = 0;  ///< buckets of this step

@@ -11,7 +11,7 @@ namespace hone::train {
 struct RankEntry {
   std::string host;
   int64_t samples = 0;
-  double seconds = 0;  ///< without waiting for others
+  double seconds = 0;  ///< excludes waiting for others
 };
 
 /// Holds what a run says of itself at one step: names and numbers ("loss", "learning_rate"), in

@@ -149,7 +149,7 @@ struct Options {
   std::string device = "cpu";    ///< a name that select_device() takes
   bool gpu = false;              ///< whether `device` is a GPU
   bool planned = true;           ///< false: steps run one by one, values share no memory
-  std::string tuning = {};       ///< on a GPU: see CudaTuning
+  std::string tuning = {};       ///< a file of a GPU's fastest products, see CudaTuning
   int threads = 0;               ///< 0: the cores that the process may use
 };
 

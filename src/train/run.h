@@ -34,10 +34,10 @@ class Observer {
   virtual void progress(const Progress& progress) = 0;
   virtual void logged(const LogEntry& entry) = 0;
   virtual void saved(const std::string& /*folder*/) {}  ///< a checkpoint is complete
-  /// Asked after each step: where it gives true, the run ends behind a checkpoint.
+  /// Is asked after each step: where it gives true, the run ends behind a checkpoint.
   virtual bool stop_requested() = 0;
-  /// Asked after each step: where it gives true, training is done, and the model is evaluated and
-  /// written as if no step was left.
+  /// Is asked after each step: where it gives true, training is done, and the model is evaluated
+  /// and written as if no step was left.
   virtual bool end_requested() { return false; }
 };
 

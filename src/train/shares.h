@@ -19,8 +19,8 @@ std::vector<int64_t> share_counts(int64_t samples, std::span<const double> share
 void deal(std::span<const int32_t> lengths, std::span<const int64_t> counts, size_t rank,
           std::vector<int64_t>& samples);
 
-/// The shares of all ranks by batch. They change from a batch on that no rank has begun to load,
-/// so that all ranks cut every batch alike. Safe from several threads.
+/// The shares of all ranks by batch. They change from a batch on that no rank has begun to load, so
+/// that all ranks cut every batch alike. Any thread may call it.
 class ShareSchedule {
  public:
   explicit ShareSchedule(size_t ranks) : changes_{{0, std::vector<double>(ranks, 1)}} {}

@@ -39,9 +39,11 @@ class Comments(unittest.TestCase):
         for line in ("Of the device, or for want of memory.", "And of an i8 panel to this.",
                      "That all is read soon.", "Those that follow.", "The same, now.", "As gemm().",
                      "With zeros beyond.", "Once it is in the queue, of the thread alone.",
-                     "For the one who can.", "Which kernel runs.", "Until that has come."):
+                     "For the one who can.", "Which kernel runs.", "Until that has come.",
+                     "Called before each batch.", "May be empty.", "Safe from several threads."):
             self.assertTrue(opener(line), line)
-        for line in ("of a block", "the same", "that wait", "with the losses", "for errors"):
+        for line in ("of a block", "the same", "that wait", "with the losses", "for errors",
+                     "under the mutex", "again when it can be read", "without its views"):
             self.assertTrue(opener(line, trails=True), line)
 
     def test_a_comment_that_can_be_read_alone_passes(self):
@@ -50,6 +52,19 @@ class Comments(unittest.TestCase):
             self.assertEqual(opener(line), "", line)
         self.assertEqual(opener("by slot", trails=True), "")
         self.assertEqual(opener("By slot."), "by")
+        self.assertEqual(opener("From here on nothing may be locked.", trails=True), "")
+        self.assertEqual(opener("may be null", trails=True), "")
+
+    def test_half_a_sentence_behind_another_one_is_found(self):
+        for half in ("For float, bf16 and double.", "On the processor alone.", "May be empty.",
+                     "To be called once, when all is recorded.", "Called before the first run.",
+                     "Not to be called after that.", "Internal.", "Safe from several threads."):
+            self.assertEqual(comments.fragment_of("Gives y. " + half), half)
+        for whole in ("T is float, bf16 or double.", "It may be empty.", "Nothing overlaps.",
+                      "On a GPU all calls come from the thread that made it.",
+                      "Format of the file: of lines, say."):
+            self.assertEqual(comments.fragment_of("Gives y. " + whole), "", whole)
+        self.assertEqual(comments.fragment_of("What runs, e.g. on a host."), "")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@
 namespace hone::http {
 namespace {
 
-constexpr int kAcceptsPerTurn = 64;  ///< before connections have their turn
+constexpr int kAcceptsPerTurn = 64;  ///< the most at once: connections have their turn, too
 constexpr int kMostBacklog = 65536;  ///< the highest that the system keeps
 /// How long accepting rests where the system has no file or memory for another connection.
 constexpr std::chrono::milliseconds kPause{50};

@@ -69,13 +69,13 @@ class Connection final : public std::enable_shared_from_this<Connection>, public
   boost::asio::posix::stream_descriptor socket_;
   Transport transport_;
   const std::string peer_;
-  std::unique_ptr<RequestReader> reader_;  ///< from a request's first byte to its last
+  std::unique_ptr<RequestReader> reader_;  ///< lives from a request's first byte to its last
   std::weak_ptr<ServerExchange> exchange_;
   std::string input_;         ///< what was received and not used in the last turn
   std::string_view pending_;  ///< what is not used yet, in input_ or in the loop's read buffer
   std::string head_, body_;   ///< the response that is being written
   size_t written_ = 0;        ///< bytes of head_ and body_
-  int reads_left_ = 0;        ///< in this turn, before others have theirs
+  int reads_left_ = 0;        ///< reads that this turn has left, before others have theirs
   Stage stage_ = Stage::handshake;
   bool readable_ = false;  ///< the socket may have bytes
   bool waits_readable_ = false;
@@ -86,7 +86,7 @@ class Connection final : public std::enable_shared_from_this<Connection>, public
   bool client_keeps_ = false;      ///< what the request says of the connection
   bool http11_ = true;             ///< the request's version
   bool head_only_ = false;         ///< the request's method is HEAD
-  bool closes_ = false;            ///< behind the response
+  bool closes_ = false;            ///< whether the connection ends behind the response
   bool write_timed_ = false;       ///< the response's time runs
 };
 

@@ -53,7 +53,7 @@ struct Framing {
   Refusal refusal;
   std::string_view method;
   std::string_view path;   ///< the target's in any of its forms; CONNECT's is all path
-  std::string_view query;  ///< behind the "?"
+  std::string_view query;  ///< what stands behind the "?"
   bool http11 = false;
   bool chunked = false;
   bool expects_continue = false;

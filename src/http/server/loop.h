@@ -31,7 +31,7 @@ class Loop : public std::enable_shared_from_this<Loop> {
   void release();
 
   // Any thread may call these.
-  /// Has the loop's thread do something soon; once the loop is released, never.
+  /// Has the loop's thread do something soon, but not once the loop is released.
   template <typename Function>
   void post(Function&& function) {
     const std::lock_guard lock(gate_);
@@ -66,7 +66,7 @@ class Loop : public std::enable_shared_from_this<Loop> {
 
   ServerState& state_;
   std::mutex gate_;
-  bool open_ = true;  ///< under gate_
+  bool open_ = true;  ///< gate_ guards it
   std::unique_ptr<boost::asio::io_context> io_;
   std::unique_ptr<boost::asio::steady_timer> timer_;
   Clock::time_point armed_ = Clock::time_point::max();  ///< what the timer waits for

@@ -16,7 +16,7 @@ class RequestReader final : private boost::beast::http::basic_parser<true> {
   explicit RequestReader(const Limits& limits);
 
   /// Takes from the front of `pending` what it can use; what it leaves must come again, with more
-  /// behind it, unless the request is complete or refused. Not to be called after that.
+  /// behind it, unless the request is complete or refused. It is not called after that.
   Status read(std::string_view& pending);
 
   /// Whether the header is there, which says all but the body.
@@ -52,7 +52,7 @@ class RequestReader final : private boost::beast::http::basic_parser<true> {
 
   const Limits limits_;
   HeaderScanner scanner_;
-  Framing framing_;  ///< without its views, once the header is read
+  Framing framing_;  ///< has no views once the header is read
   Request request_;
   size_t extension_bytes_ = 0;  ///< sum over all chunks so far
   uint64_t chunk_left_ = 0;     ///< bytes of the current chunk that are to come

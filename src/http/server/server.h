@@ -30,7 +30,7 @@ class HttpServer final : public Server {
   ServerState state_;
   std::optional<Tls> tls_;
   std::vector<std::shared_ptr<Loop>> loops_;
-  std::unique_ptr<Acceptor> acceptor_;  ///< on the first loop
+  std::unique_ptr<Acceptor> acceptor_;  ///< runs on the first loop
 };
 
 }  // namespace hone::http

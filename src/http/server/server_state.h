@@ -33,7 +33,7 @@ class ServerState {
   std::atomic<size_t> connections_{0};
   std::mutex mutex_;
   std::condition_variable changed_;
-  bool accepting_ = true;  ///< under the mutex
+  bool accepting_ = true;  ///< the mutex guards it
 };
 
 }  // namespace hone::http

@@ -31,7 +31,7 @@ class Tls {
 
   const TlsFiles files_;
   std::mutex mutex_;
-  ContextPtr context_;  ///< under the mutex; a connection counts as one of its owners
+  ContextPtr context_;  ///< the mutex guards it; a connection counts as one of its owners
 };
 
 }  // namespace hone::http

@@ -9,8 +9,8 @@ namespace hone::http {
 
 enum class IoStatus {
   done,        ///< some bytes went
-  want_read,   ///< again when the socket can be read
-  want_write,  ///< again when the socket can be written
+  want_read,   ///< the caller tries again when the socket can be read
+  want_write,  ///< the caller tries again when the socket can be written
   ended,       ///< the other side sends no more
   failed       ///< the connection is broken
 };

@@ -16,8 +16,8 @@ enum class Activation : uint8_t {
   tanh,
 };
 
-/// y[i] = activation(x[i]) for i < count. y may be x; it may not overlap it otherwise.
-/// For float, bf16 and double.
+/// y[i] = activation(x[i]) for i < count. y may be x; it may not overlap it otherwise. T is float,
+/// bf16 or double.
 template <typename T>
 void activate(Activation activation, const T* x, int64_t count, T* y, ThreadPool& pool);
 

@@ -55,7 +55,7 @@ void adamw(const AdamW& options, ParameterRanges ranges, GradientUse use, const 
            ThreadPool& pool);
 
 /// Moments of 8 bits: in blocks of DynamicMap::kBlock, of which the last is whole, too, each value
-/// is its code's times the block's scale, which is the largest magnitude in it. All 0 at first.
+/// is its code's times the block's scale, which is the largest magnitude in it. All begin as 0.
 struct QuantizedMoments {
   uint8_t* codes;
   float* scales;

@@ -40,7 +40,7 @@ struct RelativePositionsOf {
 };
 using RelativePositions = RelativePositionsOf<float>;
 
-/// Bytes of scratch that attention() needs, whatever the lengths. Aligned as 64 bytes.
+/// Gives the bytes of scratch, aligned to 64, that attention() needs, whatever the lengths.
 size_t attention_workspace(int64_t sequences, int64_t head_size, int threads);
 
 /// out [query rows, heads * head_size] (dense) = softmax(scale q k^T) v for each sequence and head,

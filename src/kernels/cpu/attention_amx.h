@@ -12,7 +12,7 @@ struct AmxPanels {
   static constexpr int64_t kTerms = 32;  ///< a sum has a multiple of this many terms
 
   PanelProduct* products[2][2];  ///< [two units of rows][add]
-  /// Called before the first and after the last product of a thread.
+  /// These are called before the first and after the last product of a thread.
   void (*begin)();
   void (*end)();
 };

@@ -85,7 +85,7 @@ HWY_INLINE void AddTransposed(const BackwardTiles& tiles, const float* scores, i
 HWY_INLINE void ScoreVector(float scale, float log_sum, float mean, VF32 factor, float* weights,
                             float* dscores) {
   const VF32 x = hn::MulSub(hn::LoadU(kF32, weights), hn::Set(kF32, scale), hn::Set(kF32, log_sum));
-  const VF32 p = ExpNonPositive(kF32, x);  // within rounding of it
+  const VF32 p = ExpNonPositive(kF32, x);  // is within rounding of the forward pass's
   const VF32 dp = hn::MulSub(hn::LoadU(kF32, dscores), factor, hn::Set(kF32, mean));
   hn::StoreU(hn::Mul(p, factor), kF32, weights);
   hn::StoreU(hn::Mul(hn::Mul(p, dp), hn::Set(kF32, scale)), kF32, dscores);

@@ -38,7 +38,7 @@ size_t attention_backward_workspace(int64_t query_rows, int64_t head_size, int t
 /// head, with all its sums in one order: no bit depends on the threads or the batch, but for
 /// ddistances, which sums over the batch. Relative positions are computed plainly. Sums are fp32;
 /// for bf16 where has_bf16_pairs() with an even head size, probabilities and their gradients are
-/// rounded to bf16. For float, bf16 and double.
+/// rounded to bf16. T is float, bf16 or double.
 template <typename T>
 void attention_backward(const AttentionShape& shape, const AttentionBackward<T>& args,
                         void* workspace, ThreadPool& pool);

@@ -12,10 +12,10 @@ namespace hone::kernels {
 struct ConvolutionGradientArgs {
   Window window;
   int64_t images = 0;
-  const void* dy = nullptr;         ///< in the dtype of the weight
+  const void* dy = nullptr;         ///< lies in the dtype of the weight
   const PackedMatrix* w = nullptr;  ///< the weight that the forward pass reads: f32, bf16 or f64
   const void* add = nullptr;        ///< the gradient so far, shaped as dx, or null
-  void* dx = nullptr;               ///< in the dtype of the weight
+  void* dx = nullptr;               ///< lies in the dtype of the weight
 };
 
 /// Gives the bytes of scratch (aligned to 64) on a pool of `threads`; more images never need less.

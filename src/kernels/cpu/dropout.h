@@ -37,7 +37,7 @@ inline float dropout_factor(const Dropout& dropout, int64_t row, uint32_t channe
   return uniform(words[channel % 4]) < dropout.p ? 0.0f : 1.0f / (1.0f - dropout.p);
 }
 
-/// y = dropout(x) over dense [rows, width]; y may be x. For float, bf16 and double.
+/// y = dropout(x) over dense [rows, width]; y may be x. T is float, bf16 or double.
 template <typename T>
 void apply_dropout(const Dropout& dropout, const T* x, int64_t rows, int64_t width, T* y,
                    ThreadPool& pool);

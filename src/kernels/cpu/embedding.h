@@ -25,7 +25,7 @@ struct EmbeddingIds {
 };
 
 /// y [tokens, width] = LayerNorm(word row + type row + position row), added in that order.
-/// Statistics are those of layer_norm(). For float and bf16, in any mix.
+/// Statistics are those of layer_norm(). Types are float and bf16, in any mix.
 template <typename Table, typename Out>
 void embed_and_normalize(const EmbeddingTables<Table>& tables, const EmbeddingIds& ids,
                          int64_t tokens, const NormWeights& norm, Out* y, NormStatistics statistics,
@@ -57,7 +57,7 @@ struct Int8Tables {
   int64_t width;
 };
 
-/// Computes embed_and_normalize() over tables of bytes. For float and bf16.
+/// Computes embed_and_normalize() over tables of bytes. Out is float or bf16.
 template <typename Out>
 void embed_and_normalize(const Int8Tables& tables, const EmbeddingIds& ids, int64_t tokens,
                          const NormWeights& norm, Out* y, ThreadPool& pool);

@@ -15,7 +15,7 @@ size_t embedding_backward_workspace(int64_t tokens);
 /// dtable row ids[t] += dsum row t, for t < tokens with ids[t] != padding; dsum is dense [tokens,
 /// width], dtable [entries, width], ids in range (null: all 0). The word, position and type tables
 /// have a call each. A row's tokens are added up in their order, then to the table: no bit depends
-/// on the threads. For float, bf16 and double.
+/// on the threads. T is float, bf16 or double.
 template <typename T>
 void embedding_backward(const T* dsum, const int32_t* ids, int64_t tokens, int64_t width,
                         Wide<T>* dtable, void* workspace, ThreadPool& pool, int64_t padding = -1);

@@ -11,16 +11,16 @@
 
 namespace hone::kernels {
 
-/// A weight [n, k] (row-major, as PyTorch's Linear.weight) packed for x * W^T. Borrowed memory,
-/// aligned to 64 bytes, packed_bytes() long.
+/// A weight [n, k] (row-major, as PyTorch's Linear.weight) packed for x * W^T. It borrows its
+/// memory, which is aligned to 64 bytes and packed_bytes() long.
 ///
 /// Rows are grouped in panels of panel_rows(isa); a panel is one contiguous block, so that a
 /// matrix can be packed, stored, streamed and cut along n panel by panel. Inside a panel:
 ///   fp32  [k][panel_rows], and f64 likewise
 ///   bf16  [k / 2][panel_rows][2], k rounded up to 32 with zeros
-///   i8    [k / 4][panel_rows][4], k rounded up to 64 with zeros; behind them the rows' scales,
-///   fp32
-///         [panel_rows], and the sums of their bytes, int32 [panel_rows]
+///   i8    [k / 4][panel_rows][4], k rounded up to 64 with zeros; behind them lie
+///         the rows' scales, fp32 [panel_rows],
+///         and the sums of their bytes, int32 [panel_rows]
 /// The last panel is filled up with zero rows. The layout depends on dtype and panel_rows alone:
 /// all from avx512 on share it.
 struct PackedMatrix {

@@ -11,7 +11,7 @@ namespace hone::kernels {
 /// (where their dtypes agree), but must overlap nothing else.
 struct InputGradientArgs {
   int64_t m = 0;
-  const void* dy = nullptr;  ///< in the dtype of the weight
+  const void* dy = nullptr;  ///< lies in the dtype of the weight
   int64_t lddy = 0;
   const PackedMatrix* w = nullptr;  ///< the weight that the forward pass reads: f32, bf16 or f64
   const void* add = nullptr;        ///< [m, k], or null: the gradient so far

@@ -25,7 +25,7 @@ void transpose_tokens(DType from, DType to, const TokensToTranspose& args);
 
 /// Packs dy[tokens, columns] as panels of `width` columns, as if its transpose were a weight: f32
 /// [tokens][width], bf16 [depth / 2][width][2], filled up with zeros. Panels are depth * width
-/// elements apart. At most kPackColumns columns. bias[columns] += the column sums; may be null.
+/// elements apart. Columns are at most kPackColumns. bias[columns] += the column sums; may be null.
 struct TokensToPack {
   const void* dy;
   int64_t lddy;

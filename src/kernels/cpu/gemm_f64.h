@@ -4,7 +4,7 @@
 
 /// Matrix products in double, plainly: what gemm(), gemm_input_gradient() and
 /// gemm_weight_gradient() do with a weight in f64, so that gradients can be checked through the
-/// code that trains. No scratch, and the same bits on any number of threads.
+/// code that trains. They need no scratch, and give the same bits on any number of threads.
 namespace hone::kernels {
 
 /// Packs and unpacks rows as pack_rows() and unpack_row() do, for weights in double.

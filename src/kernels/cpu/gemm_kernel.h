@@ -2,8 +2,8 @@
 
 #include "kernels/cpu/gemm.h"
 
-/// A GemmKernel is a micro-kernel for one instruction set and dtype, which gemm.cpp drives.
-/// Internal.
+/// A GemmKernel is a micro-kernel for one instruction set and dtype, which gemm.cpp drives. It is
+/// internal.
 namespace hone::kernels {
 
 constexpr size_t kCacheLine = 64;
@@ -33,15 +33,15 @@ struct GemmKernel {
   int64_t k_step;         ///< k of one step of multiply
   size_t a_size;          ///< bytes of an element of A as multiply reads it
   bool copies_a = false;  ///< whether copy_row changes what it copies: all of A is copied then
-  /// Copies k elements of a row of A as they come to A as multiply reads it: for rows that cannot
-  /// be read where they are.
+  /// Copies k elements of a row of A as they come to A as multiply reads it. Rows that cannot be
+  /// read where they are need it.
   void (*copy_row)(const void* from, int64_t k, void* to);
   /// sums[r * panel_rows + j], fp32 or for i8 int32, = (or +=, where `add`) sum of a(r, i) * b(j,
   /// i) over i < k, ascending in i: splitting k over several calls does not change a bit. Rows of A
   /// are lda elements apart. Meanwhile `fetch` goes on into the L2 cache.
   void (*multiply)(int64_t rows, const void* a, int64_t lda, const void* b, int64_t k, bool add,
                    void* sums, GemmFetch fetch);
-  /// Called around a worker's run of multiply; may be null.
+  /// These are called around a worker's run of multiply; they may be null.
   void (*begin)();
   void (*end)();
 };
@@ -71,7 +71,7 @@ struct GemmTile {
   int64_t row, column;    ///< place in C
   int64_t rows, columns;  ///< columns may be fewer than the panel has
   const void* sums;       ///< rows of panel_rows(isa), as GemmKernel's multiply gives them
-  GemmFetch fetch;        ///< meanwhile, a stride with each row
+  GemmFetch fetch;        ///< goes on meanwhile, a stride with each row
 };
 
 /// Finishes a tile: scales of i8, bias, activation, residual, conversion.

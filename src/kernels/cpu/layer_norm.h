@@ -24,10 +24,10 @@ struct NormStatistics {
   float* rstd = nullptr;
 };
 
-/// y = (s - mean(s)) * rstd(s) * weight + bias with s = x, or x + residual where that is given.
-/// x, residual (null: none) and y are dense [rows, width]; y may be x or residual where the types
-/// agree. Sums are fp32, and a row's bits depend on that row alone.
-/// For float and bf16, in any mix.
+/// y = (s - mean(s)) * rstd(s) * weight + bias with s = x, or x + residual where that is given. x,
+/// residual (null: none) and y are dense [rows, width]; y may be x or residual where the types
+/// agree. Sums are fp32, and a row's bits depend on that row alone. Types are float and bf16, in
+/// any mix.
 template <typename In, typename Residual, typename Out>
 void layer_norm(const In* x, const Residual* residual, const NormWeights& norm, int64_t rows,
                 int64_t width, Out* y, NormStatistics statistics, ThreadPool& pool);

@@ -40,7 +40,7 @@ size_t lstm_workspace(const LstmShape& shape, int threads);
 
 /// The functions below compute nothing but the sequences' own rows. A sequence's bits depend on its
 /// rows and the weight alone. Sequences of nearly one length run together, and those that are at
-/// their end leave. For float, bf16 and double.
+/// their end leave. T is float, bf16 or double.
 template <typename T>
 void lstm_forward(const LstmShape& shape, const LstmForward<T>& args, void* workspace,
                   ThreadPool& pool);

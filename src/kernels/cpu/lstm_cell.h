@@ -1,6 +1,6 @@
 #pragma once
 
-/// What one step of an LSTM reads and writes of one sequence. Internal.
+/// What one step of an LSTM reads and writes of one sequence. It is internal.
 namespace hone::kernels {
 
 /// A row's arrays at one step. `sums` are the recurrent share of the gates, or null at the first.

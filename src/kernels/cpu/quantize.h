@@ -25,7 +25,7 @@ struct QuantizedRows {
 
 /// Quantises rows of x [rows, width] to bytes with a scale and a zero each: from the row's least to
 /// its largest value, 0 included, in 255 steps, rounded to nearest even. 0 stays exactly 0. A row's
-/// bits depend on that row alone. For float and bf16.
+/// bits depend on that row alone. T is float or bf16.
 template <typename T>
 void quantize_rows(const T* x, int64_t rows, const QuantizedRows& q, ThreadPool& pool);
 

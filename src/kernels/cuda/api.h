@@ -130,7 +130,7 @@ struct OptimizerRange {
   float lr_scale = 1.0f;
   bool zero = true;
   int64_t row_width = 0;       ///< a multiple of 4; read where `touched` is given
-  uint8_t* touched = nullptr;  ///< in device memory, a byte a row of the range; see OptimizerPiece
+  uint8_t* touched = nullptr;  ///< a byte a row of the range, in device memory; see OptimizerPiece
   int64_t shift = 0;           ///< the rest is OptimizerPiece's
   int64_t gradient_shift = 0;
   bool quantized = false;

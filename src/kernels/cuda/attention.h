@@ -48,7 +48,7 @@ struct AttentionForward {
   float* log_sums = nullptr;  ///< = [q_rows, heads]; null: not wanted
   Dropout dropout;            ///< drops probabilities; its rows are the queries
   uint32_t* kept = nullptr;  ///< = what dropout kept, attention_kept_words() long; null: not wanted
-  RelativePositions relative;  ///< where present, nothing is kept
+  RelativePositions relative;  ///< nothing is kept where it is present
 };
 
 /// Words for the bits that say which probabilities dropout kept. A backward pass reads them instead

@@ -71,7 +71,7 @@ struct TileDropper {
   uint64_t sample = 0;
   uint32_t position = 0;
   uint32_t* kept = nullptr;  ///< the words of the thread's row, from group 0; null: not wanted
-  int64_t kept_stride = 0;   ///< to the next group
+  int64_t kept_stride = 0;   ///< the distance to the next group
   int groups = 0;            ///< the groups that there is room for
 
   __device__ __forceinline__ TileDropper(const AttentionShape& shape, const AttentionForward& a,

@@ -54,7 +54,7 @@ struct QueryFacts {
 /// The bits of what dropout kept, for a backward pass; words is null where nothing is dropped.
 struct Kept {
   const uint32_t* words = nullptr;  ///< belong to the warp's 16 rows, or to its keys' group
-  int stride = 0;                   ///< from group to group, where the rows are queries
+  int stride = 0;                   ///< the distance of groups, where the rows are queries
   float scale = 1.0f;               ///< 1 / (1 - p)
 };
 

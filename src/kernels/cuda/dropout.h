@@ -14,7 +14,7 @@ struct RandomState {
 /// A dropout drops the elements that kernels/cpu/dropout.h drops for the same seed, step and site;
 /// its key is computed on the device.
 struct Dropout {
-  float p = 0.0f;  ///< where it is 0, nothing below is read
+  float p = 0.0f;  ///< nothing below is read where it is 0
   uint64_t site = 0;
   const RandomState* random = nullptr;
   const int64_t* samples = nullptr;    ///< [rows], the sample of each row

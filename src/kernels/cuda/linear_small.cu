@@ -209,7 +209,7 @@ __global__ void __launch_bounds__(kWarps * 32)
     linear_small_kernel(const __grid_constant__ Arguments a) {
   constexpr int kTiles = kMTiles * kNTiles;
   static_assert(kTiles <= kWarps && kNTiles <= kMaxNTiles);
-  extern __shared__ __align__(128) char weights[];  // then what the cluster's blocks send, then x
+  extern __shared__ __align__(128) char weights[];  // what the cluster sends follows, then x
   __shared__ Shared shared;
   const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
   const Block<T, kMTiles, kNTiles> block(a, shared);

@@ -5,7 +5,7 @@
 namespace hone::kernels::cuda {
 
 /// y [m, n] = activation(x [m, k] * w [n, k]^T + bias) for few rows, where the time is that of
-/// reading w: for inference of one or a few short inputs.
+/// reading w, as in inference of one or a few short inputs.
 struct SmallLinear {
   DType dtype = DType::bf16;  ///< bf16, f16 or f8, for x and w
   DType out = DType::bf16;    ///< y's: dtype or f32; where dtype is f8, bf16 without an activation

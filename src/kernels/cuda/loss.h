@@ -22,7 +22,7 @@ struct Loss {
       nullptr;  ///< [rows, classes] for the others; soft: a row of zeros does not count
   const float* weights = nullptr;  ///< [classes], of classes or of positives; null: all 1
   float label_smoothing = 0.0f;
-  const LossScale* scale = nullptr;  ///< in device memory
+  const LossScale* scale = nullptr;  ///< lies in device memory
   double weight = 1;                 ///< the weight of this loss among several
   const float* teacher = nullptr;    ///< [rows, classes]; null: there is none
   double teacher_weight = 0;         ///< weighs kernels/cpu/distill.h; the labels have the rest

@@ -35,7 +35,7 @@ struct LstmBackward {
 };
 Status lstm_backward(const LstmShape& shape, const LstmBackward& args, Stream stream);
 
-/// Start the kernels for layers whose weight does not fit a block's registers. Internal.
+/// These start the kernels for layers whose weight does not fit a block's registers.
 Status lstm_wide(const LstmShape& shape, const LstmForward& args, Stream stream);
 Status lstm_wide_backward(const LstmShape& shape, const LstmBackward& args, Stream stream);
 

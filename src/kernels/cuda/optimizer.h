@@ -10,7 +10,7 @@ namespace hone::kernels::cuda {
 /// are in device memory, without overlap; what lies in none is frozen.
 constexpr int64_t kOptimizerPiece = 16384;
 struct OptimizerPiece {
-  int64_t begin;           ///< in the arrays of moments
+  int64_t begin;           ///< an index of the arrays of moments
   int64_t shift;           ///< parameter i lies at i + shift
   int64_t gradient_shift;  ///< gradient i lies at i + gradient_shift
   int32_t count;
@@ -45,7 +45,7 @@ struct OptimizerState {
   int64_t nesterov;      ///< read by SGD with momentum: 1 or 0
   int64_t step;          ///< taken so far; goes up by one unless the step is skipped
 
-  double grad_norm;  ///< before clipping, without the loss scale
+  double grad_norm;  ///< norm before clipping, without the loss scale
   int64_t skipped;   ///< 1: a gradient was not finite; nothing was changed but the gradients, to 0
 };
 

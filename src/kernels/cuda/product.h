@@ -47,7 +47,7 @@ struct TunedProduct {
 };
 
 /// Chooses an algorithm for a shape, once: the one given by product_restore() or product_tune(), or
-/// the library's first choice with at most `workspace_limit` bytes. Must come before product().
+/// the library's first choice with at most `workspace_limit` bytes. It comes before product().
 Status product_prepare(const ProductShape& shape, size_t workspace_limit, size_t* workspace_bytes);
 /// Times the library's candidates on these arrays and keeps the fastest. Weights come from memory
 /// in a step, so the caches are swept between two runs. Waits for the device, allocates, and leaves

@@ -13,7 +13,7 @@ __device__ __forceinline__ void publish_shared() {
 }
 
 /// Starts d [kColumns][4] = (accumulate: +=) a * b, 16 deep. kTransposed: b lies [16][columns] and
-/// not [columns][16]. Asynchronous.
+/// not [columns][16]. It is asynchronous.
 template <typename T, bool kTransposed>
 __device__ __forceinline__ void wgmma(float (&d)[8][4], const uint32_t (&a)[4], uint64_t b,
                                       int accumulate) {

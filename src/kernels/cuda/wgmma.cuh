@@ -22,7 +22,7 @@ __device__ __forceinline__ uint64_t column_tile(uint32_t address) {
 }
 constexpr uint64_t kTransposedDepthStep = 16 * 128 >> 4;
 
-/// Called before the first product after anything else has written its registers.
+/// This is called before the first product after anything else has written its registers.
 __device__ __forceinline__ void wgmma_fence() {
   asm volatile("wgmma.fence.sync.aligned;\n" ::: "memory");
 }
