@@ -1,10 +1,10 @@
 #include "cli/serve_models.h"
 
 #include <algorithm>
-#include <fstream>
 
 #include "base/error.h"
 #include "cli/byte_size.h"
+#include "device/available_memory.h"
 #include "device/cuda.h"
 #include "infer/model_facts.h"
 #include "infer/model_options.h"
@@ -53,23 +53,11 @@ std::vector<std::string> device_list(const std::string& given) {
   return devices;
 }
 
-/// What the system can give without swapping; 0 where it does not say.
-uint64_t available_bytes() {
-  std::ifstream file("/proc/meminfo");
-  std::string name;
-  uint64_t kilobytes = 0;
-  std::string unit;
-  while (file >> name >> kilobytes >> unit) {
-    if (name == "MemAvailable:") return kilobytes * 1024;
-  }
-  return 0;
-}
-
 void check_memory(const std::string& folder, const infer::SessionOptions& session) {
   if (session.memory_budget > 0 || select_device(session.device)) return;
   const infer::ModelFacts facts = infer::model_facts(folder, {session.dtype, session.threads});
-  const uint64_t available = available_bytes();
-  if (available == 0 || facts.forward_bytes <= available) return;
+  const uint64_t available = available_host_memory();
+  if (facts.forward_bytes <= available) return;
   fail(ErrorKind::usage,
        "{}: needs {} MB of memory, but {} MB are free; `memory_budget` streams the weights", folder,
        facts.forward_bytes >> 20, available >> 20);

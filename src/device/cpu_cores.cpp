@@ -6,6 +6,7 @@
 #include <string>
 #include <thread>
 
+#include "device/cgroup.h"
 #include "device/cpu_info.h"
 
 namespace hone {
@@ -58,45 +59,13 @@ int cores_of_v1(const std::string& folder) {
   return quota_file >> quota && period_file >> period ? quota_cores(quota, period) : kNoLimit;
 }
 
-/// Gives the least over a group and its ancestors. Inside a container the path may name a folder of
-/// the host that is not mounted here; the walk then ends at the container's own root group.
-template <typename CoresOf>
-int least_over_ancestors(const std::string& mount, std::string path, CoresOf cores_of) {
-  int cores = cores_of(mount);
-  while (path.size() > 1) {
-    cores = std::min(cores, cores_of(mount + path));
-    path.resize(path.rfind('/'));
-  }
-  return cores;
-}
-
-bool lists_cpu(const std::string& controllers) {
-  return ("," + controllers + ",").find(",cpu,") != std::string::npos;
-}
-
 }  // namespace
 
 int usable_cores(const std::string& root) {
   int cores = affinity_cores(root);
-  const std::string mounts = root + "/sys/fs/cgroup";
-  std::ifstream file(root + "/proc/self/cgroup");
-  for (std::string line; std::getline(file, line);) {  // "4:cpu,cpuacct:/some/group"
-    const size_t first = line.find(':');
-    const size_t second = first == std::string::npos ? first : line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    const std::string controllers = line.substr(first + 1, second - first - 1);
-    const std::string path = line.substr(second + 1);
-    if (path.empty() || path.front() != '/') continue;
-    if (controllers.empty()) {
-      cores = std::min(cores, least_over_ancestors(mounts, path, cores_of_v2));
-      cores = std::min(cores, least_over_ancestors(mounts + "/unified", path, cores_of_v2));
-    } else if (lists_cpu(controllers)) {
-      cores = std::min(cores, least_over_ancestors(mounts + "/cpu", path, cores_of_v1));
-      std::string mount = mounts + "/";
-      mount += controllers;
-      cores = std::min(cores, least_over_ancestors(mount, path, cores_of_v1));
-    }
-  }
+  visit_control_groups(root, "cpu", [&](const std::string& folder, bool unified) {
+    cores = std::min(cores, unified ? cores_of_v2(folder) : cores_of_v1(folder));
+  });
   return cores;
 }
 

@@ -1,39 +1,14 @@
 #include "train/budget.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <algorithm>
-#include <charconv>
-#include <fstream>
-#include <limits>
-#include <string>
 
+#include "device/available_memory.h"
 #include "device/cuda.h"
 #include "train/stepper.h"
 
 namespace hone::train {
-namespace {
-
-constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
-
-/// Reads the number behind `key` in a file of the system's; gives `fallback` where there is none
-/// ("max").
-uint64_t system_number(const char* path, const std::string& key, uint64_t fallback) {
-  std::ifstream file(path);
-  for (std::string word; file >> word;) {
-    if (!key.empty() && word != key) continue;
-    if (!key.empty() && !(file >> word)) break;
-    uint64_t value = fallback;
-    std::from_chars(word.data(), word.data() + word.size(), value);
-    return value;
-  }
-  return fallback;
-}
-
-uint64_t left(uint64_t limit, uint64_t used) { return limit > used ? limit - used : 0; }
-
-}  // namespace
 
 MemoryEstimate::TrainingPass::TrainingPass(const models::Model& model,
                                            const std::vector<bool>& trainable,
@@ -140,19 +115,7 @@ uint64_t available_memory(bool gpu) {
     cuda_check(cuda_api().memory_info(&free_bytes, &total), "asking for free memory");
     return free_bytes;
   }
-  constexpr uint64_t kKilo = 1024;
-  uint64_t available = system_number("/proc/meminfo", "MemAvailable:", kNoLimit / kKilo) * kKilo;
-  const uint64_t group = system_number("/sys/fs/cgroup/memory.max", "", kNoLimit);
-  if (group != kNoLimit) {
-    const uint64_t used = system_number("/sys/fs/cgroup/memory.current", "", 0);
-    available = std::min(available, left(group, used));
-  }
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
-    const uint64_t size = system_number("/proc/self/status", "VmSize:", 0) * kKilo;
-    available = std::min(available, left(limit.rlim_cur, size));
-  }
-  return available;
+  return available_host_memory();
 }
 
 }  // namespace hone::train
