@@ -34,7 +34,8 @@ class Health final : public hone::http::Handler {
   void handle(std::shared_ptr<hone::http::Exchange> exchange) override {
     exchange->respond({.body = "{\"status\":\"ok\"}"});
   }
-  hone::http::Response refuse(int status, std::string_view reason) override {
+  hone::http::Response refuse(const hone::http::Request&, int status,
+                              std::string_view reason) override {
     return {.status = status, .body = std::string(reason)};
   }
 };

@@ -32,7 +32,7 @@ class PageHandler : public http::Handler {
   void handle(std::shared_ptr<http::Exchange> exchange) override {
     const http::Request& request = exchange->request();
     if (request.path != "/" || (request.method != "GET" && request.method != "HEAD")) {
-      return exchange->respond(refuse(404, "only GET / is here"));
+      return exchange->respond(refuse(request, 404, "only GET / is here"));
     }
     http::Response page{.content_type = "text/html; charset=utf-8"};
     page.headers = {{"Cache-Control", "no-store"}, {"X-Content-Type-Options", "nosniff"}};
@@ -46,7 +46,7 @@ class PageHandler : public http::Handler {
     }
     exchange->respond(std::move(page));
   }
-  http::Response refuse(int status, std::string_view reason) override {
+  http::Response refuse(const http::Request&, int status, std::string_view reason) override {
     return {.status = status, .content_type = "text/plain", .body = std::string(reason) + "\n"};
   }
 

@@ -28,8 +28,9 @@ class MetricsHandler : public http::Handler {
     }
     exchange->respond({.status = 404, .body = "{\"error\":\"only GET /metrics is here\"}"});
   }
-  http::Response refuse(int status, std::string_view reason) override {
-    return service_.refuse(status, reason);
+  http::Response refuse(const http::Request& request, int status,
+                        std::string_view reason) override {
+    return service_.refuse(request, status, reason);
   }
 
  private:

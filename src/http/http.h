@@ -64,8 +64,9 @@ class Handler {
   /// The response to what is no acceptable request: malformed (400), too slow (408), too large
   /// (413, 431), an expectation (417) or a version (505) that is unknown. The connection is closed
   /// behind it. Also that to a request whose exchange went without a response, or at which handle()
-  /// threw (500). `reason` is one line.
-  virtual Response refuse(int status, std::string_view reason) = 0;
+  /// threw (500). `reason` is one line. Of the request its peer is known; all but its body is where
+  /// its header was complete and well-formed, and its method is empty where not.
+  virtual Response refuse(const Request& request, int status, std::string_view reason) = 0;
 };
 
 struct TlsFiles {

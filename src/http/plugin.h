@@ -6,7 +6,7 @@ namespace hone::http {
 
 /// Raise it with every change of what lies between the program and libhone_http.so: this table and
 /// the types of http.h.
-inline constexpr int kPluginInterface = 1;
+inline constexpr int kPluginInterface = 2;
 inline constexpr const char* kPluginEntry = "hone_http_plugin";
 
 /// What libhone_http.so gives to whom it is opened by.

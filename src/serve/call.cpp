@@ -35,6 +35,37 @@ std::string id_of(const http::Request& request) {
 
 }  // namespace
 
+double seconds_between(http::Clock::time_point begin, http::Clock::time_point end) {
+  return std::chrono::duration<double>(end - begin).count();
+}
+
+LogEntry log_entry(const http::Request& request) {
+  constexpr size_t kLongestPath = 1024;
+  LogEntry entry;
+  entry.id = id_of(request);
+  const bool read = !request.method.empty();
+  entry.method = read ? request.method : "-";
+  entry.path = read ? request.path.substr(0, kLongestPath) : "-";
+  entry.peer = request.peer;
+  entry.request_bytes = static_cast<int64_t>(request.body.size());
+  const std::string* trace = request.header("traceparent");
+  if (trace && trace->size() <= kLongestId && is_visible_ascii(*trace)) {
+    entry.traceparent = *trace;
+  }
+  return entry;
+}
+
+void add_common_headers(const http::Request& request, const std::string& id,
+                        const CorsOptions& cors, http::Response& response) {
+  response.headers.push_back({"x-request-id", id});
+  if (!cors.on()) return;
+  const std::string* origin = request.header("origin");
+  const std::string allowed = origin ? cors.allowed(*origin) : std::string();
+  if (allowed.empty()) return;
+  response.headers.push_back({"Access-Control-Allow-Origin", allowed});
+  response.headers.push_back({"Vary", "Origin"});
+}
+
 std::string CorsOptions::allowed(std::string_view origin) const {
   for (const std::string& known : origins) {
     if (known == "*") return "*";
@@ -45,23 +76,13 @@ std::string CorsOptions::allowed(std::string_view origin) const {
 
 Call::Call(std::shared_ptr<http::Exchange> exchange, Metrics& metrics, RequestLog& log,
            const CorsOptions& cors)
-    : exchange_(std::move(exchange)), metrics_(metrics), log_(log), cors_(cors) {
-  entry_.id = id_of(request());
-  if (!log_.enabled()) return;
-  const http::Request& asked = request();
-  entry_.method = asked.method;
-  entry_.path = asked.path.substr(0, 1024);
-  entry_.peer = asked.peer;
-  entry_.request_bytes = static_cast<int64_t>(asked.body.size());
-  const std::string* trace = asked.header("traceparent");
-  if (trace && trace->size() <= kLongestId && is_visible_ascii(*trace)) {
-    entry_.traceparent = *trace;
-  }
-}
+    : exchange_(std::move(exchange)),
+      metrics_(metrics),
+      log_(log),
+      cors_(cors),
+      entry_(log.enabled() ? log_entry(request()) : LogEntry{.id = id_of(request())}) {}
 
-double Call::seconds() const {
-  return std::chrono::duration<double>(http::Clock::now() - request().arrived).count();
-}
+double Call::seconds() const { return seconds_between(request().arrived, http::Clock::now()); }
 
 void Call::send(http::Response response) { finish(std::move(response)); }
 
@@ -80,18 +101,9 @@ void Call::fail(const RequestError& error) {
 void Call::fail_current() { fail(request_error(std::current_exception())); }
 
 void Call::finish(http::Response response) {
-  response.headers.push_back({"x-request-id", entry_.id});
-  if (cors_.on()) {
-    const std::string* origin = request().header("origin");
-    const std::string allowed = origin ? cors_.allowed(*origin) : std::string();
-    if (!allowed.empty()) {
-      response.headers.push_back({"Access-Control-Allow-Origin", allowed});
-      response.headers.push_back({"Vary", "Origin"});
-    }
-  }
-  const int status = response.status;
-  metrics_.statuses[static_cast<size_t>(std::clamp(status / 100, 1, 5) - 1)].add();
-  entry_.status = status;
+  add_common_headers(request(), entry_.id, cors_, response);
+  metrics_.count_status(response.status);
+  entry_.status = response.status;
   entry_.response_bytes = static_cast<int64_t>(response.body.size());
   entry_.total = seconds();
   exchange_->respond(std::move(response));

@@ -68,6 +68,14 @@ class Call : public std::enable_shared_from_this<Call> {
 };
 using CallPtr = std::shared_ptr<Call>;
 
+double seconds_between(http::Clock::time_point begin, http::Clock::time_point end);
+/// What the log says of a request before it is answered: x-request-id as it was sent, or a new one,
+/// and what is known of the rest, "-" for a request that could not be read.
+LogEntry log_entry(const http::Request& request);
+/// What every response to a request carries.
+void add_common_headers(const http::Request& request, const std::string& id,
+                        const CorsOptions& cors, http::Response& response);
+
 /// The response to a failure, as clients of this format read it.
 http::Response error_response(WireFormat format, const RequestError& error);
 

@@ -97,6 +97,10 @@ std::vector<double> size_bounds() {
   return bounds;
 }
 
+void Metrics::count_status(int status) {
+  statuses[static_cast<size_t>(std::clamp(status / 100, 1, 5) - 1)].add();
+}
+
 std::string Metrics::text(const Gauges& gauges) const {
   MetricsText text;
   text.counters("te_request_count", "Requests that ask a model.", "method", kMethods, requests);

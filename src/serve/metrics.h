@@ -82,6 +82,7 @@ struct Metrics {
   Counter log_lines_lost;
   std::array<Counter, 5> statuses;  ///< responses of 1xx to 5xx
 
+  void count_status(int status);
   /// Prometheus' text format.
   std::string text(const Gauges& gauges) const;
 };

@@ -86,6 +86,7 @@ std::string plain_line(const LogEntry& entry, int64_t now) {
                        entry.inference * 1e3);
   }
   out += " id=" + entry.id;
+  if (!entry.traceparent.empty()) out += " traceparent=" + entry.traceparent;
   if (!entry.error.empty()) out += " error: " + printable(entry.error);
   return out + '\n';
 }

@@ -74,20 +74,21 @@ void Service::handle(std::shared_ptr<http::Exchange> exchange) {
   call->guard([&] { answer(call); });
 }
 
-http::Response Service::refuse(int status, std::string_view reason) {
+http::Response Service::refuse(const http::Request& request, int status, std::string_view reason) {
   RequestError error(Failure::malformed, std::string(reason));
   error.status = status;
+  http::Response response = error_response(format_of(request.path), error);
+  response.close = true;
+  LogEntry entry = log_entry(request);
+  add_common_headers(request, entry.id, options_.cors, response);
   metrics_.failures[static_cast<size_t>(Failure::malformed)].add();
-  metrics_.statuses[3].add();
-  LogEntry entry;
-  entry.id = "-";
-  entry.method = "-";
-  entry.path = "-";
+  metrics_.count_status(status);
   entry.status = status;
   entry.error = reason;
+  entry.response_bytes = static_cast<int64_t>(response.body.size());
+  const bool arrived = request.arrived != http::Clock::time_point();  // else its header never did
+  if (arrived) entry.total = seconds_between(request.arrived, http::Clock::now());
   log_.write(entry);
-  http::Response response = error_response(WireFormat::tei, error);
-  response.close = true;
   return response;
 }
 

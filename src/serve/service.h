@@ -48,7 +48,7 @@ class Service : public http::Handler {
   void load_all();
 
   void handle(std::shared_ptr<http::Exchange> exchange) override;
-  http::Response refuse(int status, std::string_view reason) override;
+  http::Response refuse(const http::Request& request, int status, std::string_view reason) override;
 
   /// Makes it not ready from now on.
   void drain() { draining_ = true; }

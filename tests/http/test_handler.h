@@ -48,8 +48,14 @@ class TestHandler final : public Handler {
     }
   }
 
-  Response refuse(int status, std::string_view reason) override {
-    return {.status = status, .content_type = "text/plain", .body = std::string(reason)};
+  Response refuse(const Request& request, int status, std::string_view reason) override {
+    const std::string* name = request.header("x-name");
+    return {.status = status,
+            .content_type = "text/plain",
+            .headers = {{"X-Peer", request.peer},
+                        {"X-Asked", request.method + ' ' + request.path},
+                        {"X-Named", name ? *name : ""}},
+            .body = std::string(reason)};
   }
 
   /// The oldest request of /hold that nobody has taken, once there is one; null: none came in time.

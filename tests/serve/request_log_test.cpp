@@ -42,6 +42,7 @@ TEST(RequestLog, APlainLineHasNoControlCharactersOfAClient) {
   const std::string line = log_line(Format::plain, logged_request(), 1700000000123);
   EXPECT_EQ(std::count(line.begin(), line.end(), '\n'), 1);
   EXPECT_NE(line.find("200 POST /predict?\"x\" 12.500 ms inputs=2"), std::string::npos) << line;
+  EXPECT_TRUE(line.ends_with(" id=id-1 traceparent=00-abc-def-01\n")) << line;
 }
 
 TEST(RequestLog, LinesComeInOrderAndWhole) {

@@ -45,6 +45,7 @@ TEST(RoutesFailure, AFullQueueIsOverloadThatSaysWhenToComeAgain) {
   EXPECT_EQ(refused.status, 429);
   EXPECT_EQ(Json::parse(refused.body)["error_type"], "Overloaded");
   EXPECT_GE(std::stoi(header_of(refused, "Retry-After")), 1);
+  EXPECT_FALSE(header_of(refused, "x-request-id").empty());
   EXPECT_TRUE(counts(service, "te_queue_size 1"));
   control.let_go();
   EXPECT_EQ(first->wait().status, 200);

@@ -127,10 +127,28 @@ TEST(RoutesServer, MetricsCountRequestsInputsAndFailures) {
 }
 
 TEST(RoutesServer, WhatIsNoRequestIsRefusedInTheSameForm) {
-  const auto response = golden_service().refuse(413, "the body is too large");
-  EXPECT_EQ(response.status, 413);
-  EXPECT_TRUE(response.close);
-  EXPECT_EQ(Json::parse(response.body)["error"], "the body is too large");
+  ServiceOptions options;
+  options.cors.origins = {"*"};
+  Service service(std::move(options));
+  http::Request request;
+  request.method = "POST";
+  request.path = "/v1/embeddings";
+  request.headers = {{"X-Request-Id", "abc-123"}, {"Origin", "http://a.example"}};
+  const auto read = service.refuse(request, 413, "the body is too large");
+  EXPECT_EQ(read.status, 413);
+  EXPECT_TRUE(read.close);
+  EXPECT_EQ(header_of(read, "x-request-id"), "abc-123");
+  EXPECT_EQ(header_of(read, "Access-Control-Allow-Origin"), "*");
+  EXPECT_EQ(Json::parse(read.body)["message"], "the body is too large");
+  const auto unread = service.refuse({}, 505, "the HTTP version is neither 1.0 nor 1.1");
+  EXPECT_EQ(Json::parse(unread.body)["error"], "the HTTP version is neither 1.0 nor 1.1");
+  EXPECT_FALSE(header_of(unread, "x-request-id").empty());
+  const std::string metrics = service.metrics_text();
+  for (const char* line :
+       {"hone_responses_total{code=\"4xx\"} 1\n", "hone_responses_total{code=\"5xx\"} 1\n",
+        "te_request_failure{err=\"malformed\"} 2\n"}) {
+    EXPECT_NE(metrics.find(line), std::string::npos) << line;
+  }
 }
 
 TEST(RoutesServer, PromptsOfAFolderComeBeforeTexts) {

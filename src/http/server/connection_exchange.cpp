@@ -69,7 +69,9 @@ void Connection::dispatch() {
 }
 
 void Connection::refuse(Refusal refusal) {
-  Response response = loop_.state().handler.refuse(refusal.status, refusal.reason);
+  Request request = reader_ ? reader_->take_request() : Request{};
+  request.peer = peer_;
+  Response response = loop_.state().handler.refuse(request, refusal.status, refusal.reason);
   if (stage_ == Stage::reading) {  // What follows in the connection is nobody's request.
     response.close = true;
     http11_ = true;

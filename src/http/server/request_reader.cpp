@@ -20,6 +20,12 @@ Refusal refusal_of(const boost::beast::error_code& error) {
   return {400, "a malformed request"};
 }
 
+/// Whether the header said what its sender meant, and that is refused; then who sent it is read,
+/// too.
+bool is_well_formed(const Refusal& refusal) {
+  return refusal.status == 413 || refusal.status == 417;  // the body's length, an expectation
+}
+
 }  // namespace
 
 RequestReader::RequestReader(const Limits& limits) : limits_(limits) {
@@ -41,7 +47,7 @@ RequestReader::Status RequestReader::read_header(std::string_view& pending) {
   if (!scanner_.complete()) return Status::more;
   const std::string_view header = scanner_.header(pending);
   framing_ = check_header(header, limits_);
-  if (framing_.refusal) return Status::refused;
+  if (framing_.refusal && !is_well_formed(framing_.refusal)) return Status::refused;
   request_.arrived = Clock::now();
   request_.method = framing_.method;
   request_.path = framing_.path;
@@ -49,12 +55,15 @@ RequestReader::Status RequestReader::read_header(std::string_view& pending) {
   framing_.method = framing_.path = framing_.query = {};
   error_code error;
   const size_t taken = parse(header, error);
-  if (error) return refuse(error);
+  if (framing_.refusal) return Status::refused;
   // The two readings of one header agree, or it is nobody's request.
-  if (taken != header.size() || chunked() != framing_.chunked ||
-      content_length().value_or(0) != framing_.length.value_or(0)) {
-    framing_.refusal = {400, "a malformed request"};
-    return Status::refused;
+  if (!error && (taken != header.size() || chunked() != framing_.chunked ||
+                 content_length().value_or(0) != framing_.length.value_or(0))) {
+    error = beast_http::error::bad_value;
+  }
+  if (error) {
+    request_ = {};
+    return refuse(error);
   }
   header_complete_ = true;
   keep_alive_ = basic_parser::keep_alive();

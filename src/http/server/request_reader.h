@@ -26,6 +26,7 @@ class RequestReader final : private boost::beast::http::basic_parser<true> {
   /// Whether the client wants to send further requests on its connection.
   bool keep_alive() const { return keep_alive_; }
   const Refusal& refusal() const { return framing_.refusal; }
+  /// Gives what is known of a request; all of it, once it is complete.
   Request take_request() { return std::move(request_); }
 
  private:
