@@ -19,18 +19,6 @@ struct Pending {
   bool single;
 };
 
-void count_answers(const Pending& pending, const JobResult& result, LogEntry& entry) {
-  for (const infer::Answer& answer : result.answers) {
-    entry.tokens += answer.tokens;
-    entry.truncated += answer.truncated() ? 1 : 0;
-    pending.metrics.input_length.record(static_cast<double>(answer.tokens));
-  }
-  entry.tokenization = result.times.tokenization;
-  entry.queue = result.times.queue;
-  entry.inference = result.times.inference;
-  if (entry.truncated > 0) pending.metrics.truncated.add(static_cast<uint64_t>(entry.truncated));
-}
-
 void record(DurationHistograms& histograms, double total, const JobTimes& times) {
   histograms.total.record(total);
   histograms.tokenization.record(times.tokenization);
@@ -38,40 +26,36 @@ void record(DurationHistograms& histograms, double total, const JobTimes& times)
   histograms.inference.record(times.inference);
 }
 
-void add_headers(const Pending& pending, const LogEntry& entry, double total,
+void add_headers(const ComputeFacts& facts, const LogEntry& entry, double total,
                  http::Response& response) {
   const auto ms = [](double seconds) {
     return std::to_string(static_cast<int64_t>(seconds * 1e3));
   };
   auto& headers = response.headers;
   headers.reserve(headers.size() + 12);
-  headers.push_back({"x-compute-type", std::string(pending.options.traits->compute_type)});
+  headers.push_back({"x-compute-type", std::string(facts.type)});
   headers.push_back({"x-compute-time", ms(total)});
-  headers.push_back({"x-compute-characters", std::to_string(pending.characters)});
+  headers.push_back({"x-compute-characters", std::to_string(facts.characters)});
   headers.push_back({"x-compute-tokens", std::to_string(entry.tokens)});
   headers.push_back({"x-total-time", ms(total)});
-  headers.push_back({"x-tokenization-time", ms(entry.tokenization)});
-  headers.push_back({"x-queue-time", ms(entry.queue)});
-  headers.push_back({"x-inference-time", ms(entry.inference)});
+  headers.push_back({"x-tokenization-time", ms(facts.times.tokenization)});
+  headers.push_back({"x-queue-time", ms(facts.times.queue)});
+  headers.push_back({"x-inference-time", ms(facts.times.inference)});
+  if (entry.truncated > 0) headers.push_back({"x-truncated-from", truncated_from(facts.inputs)});
 }
 
 void answer(const Pending& pending, const JobResult& result) {
-  const CallPtr& call = pending.call;
-  call->guard([&] {
-    count_answers(pending, result, call->entry());
-    http::Response response;
-    pending.write(result.answers, response);
-    const double total = call->seconds();
-    add_headers(pending, call->entry(), total, response);
-    if (call->entry().truncated > 0) {
-      response.headers.push_back({"x-truncated-from", truncated_from(result.answers)});
+  pending.call->guard([&] {
+    ComputeFacts facts{.purpose = pending.options.purpose,
+                       .type = pending.options.traits->compute_type,
+                       .characters = pending.characters,
+                       .single = pending.single,
+                       .times = result.times};
+    for (const infer::Answer& one : result.answers) {
+      facts.inputs.push_back({one.tokens, one.full_tokens});
     }
-    const auto purpose = static_cast<size_t>(pending.options.purpose);
-    pending.metrics.successes[pending.single ? 0 : 1].add();
-    pending.metrics.input_successes[purpose].add(result.answers.size());
-    record(pending.metrics.request, total, result.times);
-    record(pending.metrics.input[purpose], total, result.times);
-    call->send(std::move(response));
+    send_computed(pending.call, facts, pending.metrics,
+                  [&](http::Response& response) { pending.write(result.answers, response); });
   });
 }
 
@@ -110,25 +94,53 @@ Clock::time_point deadline_of(const http::Request& request) {
   return request.arrived + std::chrono::milliseconds(ms);
 }
 
-std::string truncated_from(std::span<const infer::Answer> answers) {
+std::string truncated_from(std::span<const InputLength> inputs) {
   // Clients refuse headers beyond some KB; what is cut then is still counted by the metrics.
   constexpr size_t kLongest = 2048;
   std::string out;
-  for (size_t i = 0; i < answers.size(); ++i) {
-    if (!answers[i].truncated()) continue;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].truncated()) continue;
     if (out.size() > kLongest) return out + ",...";
-    out += fmt::format("{}{}={}", out.empty() ? "" : ",", i, answers[i].full_tokens);
+    out += fmt::format("{}{}={}", out.empty() ? "" : ",", i, inputs[i].full_tokens);
   }
   return out;
+}
+
+void count_request(const CallPtr& call, const Work& work, Purpose purpose, Metrics& metrics) {
+  metrics.requests[work.single ? 0 : 1].add();
+  metrics.inputs[static_cast<size_t>(purpose)].add(work.size());
+  call->entry().inputs = static_cast<int64_t>(work.size());
+}
+
+void send_computed(const CallPtr& call, const ComputeFacts& facts, Metrics& metrics,
+                   FunctionRef<void(http::Response& response)> write) {
+  LogEntry& entry = call->entry();
+  for (const InputLength& input : facts.inputs) {
+    entry.tokens += input.tokens;
+    entry.truncated += input.truncated() ? 1 : 0;
+    metrics.input_length.record(static_cast<double>(input.tokens));
+  }
+  entry.tokenization = facts.times.tokenization;
+  entry.queue = facts.times.queue;
+  entry.inference = facts.times.inference;
+  if (entry.truncated > 0) metrics.truncated.add(static_cast<uint64_t>(entry.truncated));
+  http::Response response;
+  write(response);
+  const double total = call->seconds();
+  add_headers(facts, entry, total, response);
+  const auto purpose = static_cast<size_t>(facts.purpose);
+  metrics.successes[facts.single ? 0 : 1].add();
+  metrics.input_successes[purpose].add(facts.inputs.size());
+  record(metrics.request, total, facts.times);
+  record(metrics.input[purpose], total, facts.times);
+  call->send(std::move(response));
 }
 
 void compute(const CallPtr& call, ServedModel& model, Work work, const ComputeOptions& options,
              Metrics& metrics, TaskQueue& writers, WriteAnswers write) {
   const auto pending = std::make_shared<Pending>(
       Pending{call, options, metrics, std::move(write), work.characters, work.single});
-  metrics.requests[work.single ? 0 : 1].add();
-  metrics.inputs[static_cast<size_t>(options.purpose)].add(work.size());
-  call->entry().inputs = static_cast<int64_t>(work.size());
+  count_request(call, work, options.purpose, metrics);
   Job job;
   job.inputs = std::move(work.inputs);
   job.ids = std::move(work.ids);

@@ -81,14 +81,22 @@ infer::TextExplainer& ModelExplainer::explainer_for(const ExplainAsk& ask) {
 }
 
 std::vector<explain::Explanation> ModelExplainer::explain(const ExplainAsk& ask, bool truncate) {
-  infer::TextExplainer& explainer = explainer_for(ask);
   std::vector<std::string_view> texts;
   for (const infer::Input& input : ask.work.inputs) texts.push_back(input.text);
-  std::vector<explain::Explanation> found = explainer.explain(texts);
+  infer::TextExplainer* explainer = nullptr;
+  std::vector<explain::Explanation> found;
+  try {
+    explainer = &explainer_for(ask);
+    found = explainer->explain(texts);
+  } catch (const Error& error) {
+    // The model's files are bad, or give answers that are no numbers: no fault of the request.
+    if (error.kind() != ErrorKind::bad_file) throw;
+    throw RequestError(Failure::backend, error.what());
+  }
   for (const explain::Explanation& one : found) {
     if (!one.truncated || ask.work.truncate.value_or(truncate)) continue;
     fail(ErrorKind::usage, "`inputs`: {} tokens are more than the limit of {}", one.original_tokens,
-         explainer.max_tokens());
+         explainer->max_tokens());
   }
   return found;
 }

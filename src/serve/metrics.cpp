@@ -9,7 +9,7 @@ namespace hone::serve {
 namespace {
 
 constexpr std::array<std::string_view, 2> kMethods = {"single", "batch"};
-constexpr std::array<std::string_view, kPurposes> kPurposeNames = {"predict", "embed"};
+constexpr std::array<std::string_view, kPurposes> kPurposeNames = {"predict", "embed", "explain"};
 
 class MetricsText {
  public:

@@ -54,8 +54,8 @@ struct DurationHistograms {
 };
 
 /// What a model's inputs were computed for.
-enum class Purpose { predict, embed };
-inline constexpr size_t kPurposes = 2;
+enum class Purpose { predict, embed, explain };
+inline constexpr size_t kPurposes = 3;
 
 /// Values that are asked for when metrics are read.
 struct Gauges {

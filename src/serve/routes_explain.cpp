@@ -24,21 +24,24 @@ void Service::explain(const CallPtr& call, const RouteMatch& match) {
   const JsonBody body(call->request().body);
   auto ask = std::make_shared<ExplainAsk>(read_explain(RequestFields(body.root()), limits(call)));
   const Clock::time_point deadline = deadline_of(call->request());
-  const size_t kind = ask->work.single ? 0 : 1;
-  metrics_.requests[kind].add();
-  call->entry().inputs = static_cast<int64_t>(ask->work.size());
+  count_request(call, ask->work, Purpose::explain, metrics_);
   const bool taken = explaining_.post([=, this] {
     call->guard([&] {
+      const Clock::time_point begin = Clock::now();
       if (call->abandoned()) throw JobAbandoned();
-      if (Clock::now() > deadline) throw JobLate();
+      if (begin > deadline) throw JobLate();
       const auto explanations = explainer_of(found)->explain(*ask, options_.facts.auto_truncate);
+      ComputeFacts facts{.purpose = Purpose::explain,
+                         .characters = ask->work.characters,
+                         .single = ask->work.single};
       for (const explain::Explanation& one : explanations) {
-        call->entry().tokens += one.tokens;
-        call->entry().truncated += one.truncated ? 1 : 0;
+        facts.inputs.push_back({one.tokens, one.truncated ? one.original_tokens : one.tokens});
       }
-      call->entry().inference = call->seconds();
-      metrics_.successes[kind].add();
-      call->send_json(write_explanations(ask->work.single, explanations));
+      facts.times.queue = seconds_between(call->request().arrived, begin);
+      facts.times.inference = seconds_between(begin, Clock::now());
+      send_computed(call, facts, metrics_, [&](http::Response& response) {
+        response.body = write_explanations(ask->work.single, explanations);
+      });
     });
   });
   if (!taken) throw RequestError(Failure::overloaded, "too many requests for explanations wait");

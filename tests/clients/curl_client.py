@@ -73,6 +73,38 @@ def check_tokens():
     assert curl("/decode", {"ids": ids}) == [TEXTS[0]], curl("/decode", {"ids": ids})
 
 
+def headers_of(path, body):
+    """The headers of an answer, by names in small letters."""
+    global asked
+    asked += 1
+    out = subprocess.run(["curl", "-sS", "--max-time", "20", "-o", "/dev/null", "-D", "-",
+                          "--data-binary", json.dumps(body), URL + path],
+                         check=True, capture_output=True, text=True).stdout
+    lines = [line.partition(": ") for line in out.splitlines()[1:] if line]
+    return {name.lower(): value for name, _, value in lines}
+
+
+def counter(name):
+    lines = [line.split() for line in curl("/metrics").splitlines() if line.startswith(name + " ")]
+    return int(lines[0][1])
+
+
+def check_explain():
+    before = counter("te_explain_success")
+    reasons = curl("/explain", {"inputs": TEXTS, "steps": 5})
+    for i, told in enumerate(reasons):
+        same([told["scores"][label] for label in LABELS], SCORES[i], "/explain")
+    assert reasons[0]["phrases"][0]["text"] in TEXTS[0], reasons[0]
+    assert counter("te_explain_success") - before == len(TEXTS), "te_explain_success"
+    cut = [f"{i}={told['original_tokens']}" for i, told in enumerate(reasons) if told["truncated"]]
+    assert cut, "no text was cut"
+    headers = headers_of("/explain", {"inputs": TEXTS, "steps": 1})
+    assert headers["x-truncated-from"] == ",".join(cut), headers
+    assert int(headers["x-compute-tokens"]) == sum(told["tokens"] for told in reasons), headers
+    for name in ("compute-time", "total-time", "tokenization-time", "queue-time", "inference-time"):
+        assert int(headers[f"x-{name}"]) >= 0, headers
+
+
 def check_openai_and_kserve():
     answer = curl("/v1/classify", {"model": CLASSIFIER, "input": TEXTS})
     same([item["probs"] for item in answer["data"]], SCORES, "/v1/classify")
@@ -107,7 +139,7 @@ def check_refusals():
     curl("/v2/models/absent/infer", {"inputs": []}, expect=404)
 
 
-for check in (check_predict, check_embed, check_rerank, check_tokens, check_openai_and_kserve,
-              check_others, check_refusals):
+for check in (check_predict, check_embed, check_rerank, check_tokens, check_explain,
+              check_openai_and_kserve, check_others, check_refusals):
     check()
 done(f"{asked} requests on every route")

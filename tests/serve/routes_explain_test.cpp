@@ -74,6 +74,40 @@ TEST(RoutesExplain, WhatItCannotDoIsNamed) {
   EXPECT_TRUE(Json::parse(cut.body)["truncated"].get<bool>()) << cut.body;
 }
 
+TEST(RoutesExplain, IsCountedAndDescribedLikeOtherRoutes) {
+  ServiceOptions options;
+  options.models = {golden_spec("bert-words", models::Output::logits)};
+  Service service(std::move(options));
+  service.load_all();
+  std::string longest;
+  for (int i = 0; i < 40; ++i) longest += "film ";
+  const auto response = post(service, "/explain", {{"inputs", {"a é", longest}}, {"steps", 1}});
+  ASSERT_EQ(response.status, 200) << response.body;
+  EXPECT_EQ(header_of(response, "x-truncated-from"), "1=42");
+  EXPECT_EQ(header_of(response, "x-compute-type"), "cpu");
+  EXPECT_EQ(header_of(response, "x-compute-characters"), "203");
+  const Json told = Json::parse(response.body);
+  const int64_t tokens = told[0]["tokens"].get<int64_t>() + told[1]["tokens"].get<int64_t>();
+  EXPECT_EQ(header_of(response, "x-compute-tokens"), std::to_string(tokens));
+  for (const char* name : {"x-compute-time", "x-total-time", "x-tokenization-time", "x-queue-time",
+                           "x-inference-time"}) {
+    EXPECT_FALSE(header_of(response, name).empty()) << name;
+  }
+  post(service, "/explain", {{"inputs", "a"}}, {{"x-request-timeout-ms", "0"}});
+  EXPECT_EQ(
+      header_of(post(service, "/explain", {{"inputs", "a"}, {"steps", 1}}), "x-truncated-from"),
+      "");
+  const std::string metrics = service.metrics_text();
+  for (const char* line :
+       {"te_request_count{method=\"single\"} 2\n", "te_request_count{method=\"batch\"} 1\n",
+        "te_request_success{method=\"single\"} 1\n", "te_request_success{method=\"batch\"} 1\n",
+        "te_explain_count 4\n", "te_explain_success 3\n", "te_explain_duration_count 2\n",
+        "te_request_duration_count 2\n", "te_request_input_length_count 3\n",
+        "te_predict_count 0\n", "hone_truncated_total 1\n"}) {
+    EXPECT_NE(metrics.find(std::string("\n") + line), std::string::npos) << line;
+  }
+}
+
 TEST(RoutesExplain, ALateRequestIsNotComputed) {
   const auto response =
       post(golden_service(), "/explain", {{"inputs", "a"}}, {{"x-request-timeout-ms", "0"}});

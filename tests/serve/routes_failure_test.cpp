@@ -103,6 +103,9 @@ TEST(RoutesFailure, AnAnswerThatIsNoNumberIsThatRequestsError) {
       {"name", "text"}, {"shape", {1}}, {"datatype", "BYTES"}, {"data", {"the film"}}};
   EXPECT_EQ(post(service, "/v2/models/m/infer", {{"inputs", {tensor}}}).status, 424);
   EXPECT_EQ(post(service, "/v1/classify", {{"input", "the film"}}).status, 424);
+  const auto unexplained = post(service, "/explain", {{"inputs", "the film"}, {"steps", 2}});
+  EXPECT_EQ(unexplained.status, 424) << unexplained.body;
+  EXPECT_EQ(post(service, "/explain", {{"inputs", "the movie"}, {"steps", 2}}).status, 200);
   EXPECT_EQ(ask(service, "GET", "/health").status, 200);
 }
 
