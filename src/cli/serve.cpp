@@ -1,8 +1,10 @@
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <csignal>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
@@ -43,18 +45,37 @@ std::string url_of(const http::ServerOptions& options, uint16_t port) {
                      options.address, v6 ? "]" : "", port);
 }
 
-/// Files that are bad leave all as it was, and say why.
+void report_reload(const std::string& what, const std::exception* error) {
+  if (error) {
+    fmt::print(stderr, "hone: {}: stays as it was: {}\n", what, error->what());
+  } else {
+    fmt::print(stderr, "hone: {}: loaded anew\n", what);
+  }
+}
+
+/// Reads the certificate, where there is one, and all models anew. What is bad stays as it was,
+/// says why, and holds up nothing else.
 void reload(serve::Service& service, http::Server& server, bool tls) {
-  const auto attempt = [&](const char* what, auto work) {
+  if (tls) {
     try {
-      work();
-      fmt::print(stderr, "hone: {}: loaded anew\n", what);
+      server.reload_tls();
+      report_reload("certificate", nullptr);
     } catch (const std::exception& error) {
-      fmt::print(stderr, "hone: {}: the old one stays: {}\n", what, error.what());
+      report_reload("certificate", &error);
     }
-  };
-  attempt("models", [&] { service.load_all(); });
-  if (tls) attempt("certificate", [&] { server.reload_tls(); });
+  }
+  service.reload_all([](const std::string& name, const std::exception* error) {
+    report_reload(fmt::format("model {}", quote(name)), error);
+  });
+}
+
+/// Answers what was accepted, for as long as the flags leave, and gives the exit code.
+int drain(serve::Service& service, http::Server& server, double seconds) {
+  service.drain();
+  const auto time = std::chrono::milliseconds(static_cast<int64_t>(seconds * 1e3));
+  if (server.drain(time)) return kDone;
+  fmt::print(stderr, "hone: requests were left after {} s\n", seconds);
+  return kFailed;
 }
 
 int run_server(const ServeFlags& flags, const CommonOptions& common) {
@@ -83,19 +104,21 @@ int run_server(const ServeFlags& flags, const CommonOptions& common) {
                metrics_server->port());
   }
   fmt::print(stderr, "listening on {}\n", url_of(options, server->port()));
+  // One reload is under way and one waits; a further order means what the waiting one does.
+  serve::TaskQueue reloads(1, 1);
   while (signals.wait() == ServeSignals::Order::reload) {
-    reload(service, *server, options.tls.has_value());
+    reloads.post([&] { reload(service, *server, options.tls.has_value()); });
   }
-  service.drain();
-  const auto time = std::chrono::milliseconds(static_cast<int64_t>(flags.drain_seconds * 1e3));
-  const bool drained = server->drain(time);
+  const int code = drain(service, *server, flags.drain_seconds);
+  if (code != kDone || !reloads.idle() || !service.idle()) {
+    // What is left to do is for nobody, a load above all, and would hold the end up.
+    service.log().close();
+    remove_partial_output(true);
+    ::_exit(code);
+  }
   metrics_server.reset();
   service.set_server(nullptr);
-  if (!drained) {
-    fmt::print(stderr, "hone: requests were left after {} s\n", flags.drain_seconds);
-    return kFailed;
-  }
-  return kDone;
+  return code;
 }
 
 }  // namespace

@@ -102,8 +102,10 @@ RequestLog::RequestLog(Format format, int descriptor, Counter& lost)
   if (enabled()) thread_ = std::thread([this] { run(); });
 }
 
-RequestLog::~RequestLog() {
-  if (!enabled()) return;
+RequestLog::~RequestLog() { close(); }
+
+void RequestLog::close() {
+  if (!thread_.joinable()) return;
   {
     const std::lock_guard lock(mutex_);
     ends_ = true;

@@ -48,6 +48,8 @@ class RequestLog {
 
   bool enabled() const { return format_ != Format::none; }
   void write(const LogEntry& entry);
+  /// Writes what is there, as the end does; what is written from now on is lost.
+  void close();
   /// What happened to the server itself.
   void note(std::string_view level, std::string_view message);
 

@@ -72,6 +72,7 @@ void Service::repository_load(const CallPtr& call, const RouteMatch& match) {
   const ModelSpec& wanted = spec(match.model);
   const bool taken = loaders_.post([this, call, &wanted] {
     call->guard([&] {
+      if (draining_) throw RequestError(Failure::unhealthy, "about to end");
       load(wanted);
       log_.note("INFO", fmt::format("model {} was loaded", quote(wanted.name)));
       call->send_json("{}");

@@ -61,6 +61,19 @@ void Service::load_all() {
   for (const ModelSpec& wanted : options_.models) load(wanted);
 }
 
+void Service::reload_all(
+    FunctionRef<void(const std::string& name, const std::exception* error)> heard) {
+  for (const ModelSpec& wanted : options_.models) {
+    if (draining_) return;
+    try {
+      load(wanted);
+      heard(wanted.name, nullptr);
+    } catch (const std::exception& error) {
+      heard(wanted.name, &error);
+    }
+  }
+}
+
 const ModelSpec& Service::spec(const std::string& name) const {
   for (const ModelSpec& known : options_.models) {
     if (known.name == name) return known;

@@ -43,15 +43,20 @@ class Service : public http::Handler {
   explicit Service(ServiceOptions options);
   ~Service() override;
 
-  /// Loads all models, or loads them anew; what goes wrong is thrown, and those that were there go
-  /// on.
+  /// Loads all models; what goes wrong is thrown.
   void load_all();
+  /// Loads all models anew, one after the other, and tells `heard` of each: null, or what went
+  /// wrong and left the model that there was. Once it drains, it begins with no further one.
+  void reload_all(FunctionRef<void(const std::string& name, const std::exception* error)> heard);
 
   void handle(std::shared_ptr<http::Exchange> exchange) override;
   http::Response refuse(const http::Request& request, int status, std::string_view reason) override;
 
-  /// Makes it not ready from now on.
+  /// Makes it not ready from now on, and has it load no further model.
   void drain() { draining_ = true; }
+  /// Says whether nobody's task is under way or waits: a load or an explanation may still be when
+  /// all connections have ended.
+  bool idle() const { return loaders_.idle() && explaining_.idle(); }
   /// Sets the server whose connections the metrics count; null: none.
   void set_server(const http::Server* server) { server_ = server; }
   std::string metrics_text();

@@ -27,6 +27,11 @@ bool TaskQueue::post(std::function<void()> task) {
   return true;
 }
 
+bool TaskQueue::idle() const {
+  const std::lock_guard lock(mutex_);
+  return tasks_.empty() && running_ == 0;
+}
+
 void TaskQueue::run() {
   for (;;) {
     std::function<void()> task;
@@ -36,8 +41,12 @@ void TaskQueue::run() {
       if (tasks_.empty()) return;
       task = std::move(tasks_.front());
       tasks_.pop_front();
+      ++running_;
     }
     task();
+    task = nullptr;  // what it holds may take long to end, and its end is part of it
+    const std::lock_guard lock(mutex_);
+    --running_;
   }
 }
 

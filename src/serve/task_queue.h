@@ -21,14 +21,17 @@ class TaskQueue {
 
   /// False: too many wait, and the task was not taken.
   bool post(std::function<void()> task);
+  /// Says whether no task waits or is under way.
+  bool idle() const;
 
  private:
   void run();
 
   const size_t most_;
-  std::mutex mutex_;  ///< guards the members below
+  mutable std::mutex mutex_;  ///< guards the members below
   std::condition_variable changed_;
   std::deque<std::function<void()>> tasks_;
+  int running_ = 0;
   bool ends_ = false;
   std::vector<std::thread> threads_;
 };

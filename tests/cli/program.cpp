@@ -105,6 +105,8 @@ Program::Program(const Words& arguments, const ProgramOptions& options) {
     take_usual_signals();
     const rlimit files{options.open_files, options.open_files};
     if (options.open_files > 0) ::setrlimit(RLIMIT_NOFILE, &files);
+    const rlimit space{options.address_space, options.address_space};
+    if (options.address_space > 0) ::setrlimit(RLIMIT_AS, &space);
     if (!options.stdout_path.empty()) out[1] = ::open(options.stdout_path.c_str(), O_WRONLY);
     ::dup2(in[0], STDIN_FILENO);
     ::dup2(out[1], STDOUT_FILENO);

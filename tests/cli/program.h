@@ -28,6 +28,7 @@ struct Finished {
 struct ProgramOptions {
   std::string stdout_path = {};  ///< where its output goes instead of a pipe
   uint64_t open_files = 0;       ///< how many it may have; 0: as many as this program
+  uint64_t address_space = 0;    ///< bytes that it may have; 0: as many as this program
   std::vector<int> closed = {};  ///< standard descriptors that it does not get
 };
 
