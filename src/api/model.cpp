@@ -155,7 +155,7 @@ const std::vector<std::string>& Model::labels() const { return state_->config().
 
 std::vector<TimeSpent> Model::times() const {
   std::vector<TimeSpent> times;
-  state_->queue.look_at([&](const infer::RequestQueue::Times& spent) {
+  state_->queue.while_idle([&](const infer::RequestQueue::Times& spent) {
     times = {{"load", 1, state_->load_seconds, 0}, {"tokenise", spent.requests, spent.encode, 0}};
     double rest = spent.busy - spent.encode;
     for (const OpTime& op : state_->op_times.list()) {

@@ -57,20 +57,20 @@ void Watch::run() {
     last = now;
     host_.slot(host_.index()).beat.store(now, std::memory_order_relaxed);
     if (options_.on_beat) options_.on_beat();
-    look(now);
+    check(now);
     insist(now);
     sleep();
   }
 }
 
-void Watch::look(int64_t now) {
+void Watch::check(int64_t now) {
   if (!host_.failure().empty()) return;
   for (Peer& peer : peers_) {
-    if (peer.watched) look_at(peer, now);
+    if (peer.watched) check_peer(peer, now);
   }
 }
 
-void Watch::look_at(Peer& peer, int64_t now) {
+void Watch::check_peer(Peer& peer, int64_t now) {
   const HostMemory::Slot& slot = host_.slot(peer.index);
   const int process = slot.process.load();
   if (slot.left.load() != 0 || process == ::getpid()) {

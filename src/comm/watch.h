@@ -37,8 +37,8 @@ class Watch {
   };
 
   void run();
-  void look(int64_t now);
-  void look_at(Peer& peer, int64_t now);
+  void check(int64_t now);
+  void check_peer(Peer& peer, int64_t now);
   void sleep();
   void lose(const Peer& peer, const std::string& what);
   /// Ends the process where it does not end by itself after the run has failed.

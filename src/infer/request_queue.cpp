@@ -37,9 +37,9 @@ std::future<std::vector<Answer>> RequestQueue::submit(Job job) {
   return answers;
 }
 
-void RequestQueue::look_at(const std::function<void(const Times& times)>& look) const {
-  worker_.look_at([&](const SessionWorker::Times& times) {
-    look({.requests = times.jobs, .busy = times.busy, .encode = times.encode});
+void RequestQueue::while_idle(const std::function<void(const Times& times)>& read) const {
+  worker_.while_idle([&](const SessionWorker::Times& times) {
+    read({.requests = times.jobs, .busy = times.busy, .encode = times.encode});
   });
 }
 

@@ -39,8 +39,8 @@ class RequestQueue {
     double busy = 0;       ///< seconds in which there was something to do
     double encode = 0;     ///< seconds of `busy` spent on encoding
   };
-  /// Calls `look` while the session does nothing, so that what its sink has can be read.
-  void look_at(const std::function<void(const Times& times)>& look) const;
+  /// Calls `read` while the session does nothing, so that it may read what the sink has.
+  void while_idle(const std::function<void(const Times& times)>& read) const;
 
  private:
   JobQueue queue_;

@@ -67,11 +67,11 @@ double SessionWorker::under_way() const {
   return ticks == kNever ? 0 : seconds_since(ticks);
 }
 
-void SessionWorker::look_at(const std::function<void(const Times& times)>& look) const {
+void SessionWorker::while_idle(const std::function<void(const Times& times)>& read) const {
   const std::lock_guard lock(session_mutex_);
   Times times = times_;
   times.encode = session_->encode_seconds();
-  look(times);
+  read(times);
 }
 
 void SessionWorker::run(const std::string& model) {

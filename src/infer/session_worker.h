@@ -54,8 +54,8 @@ class SessionWorker {
     double busy = 0;    ///< seconds in which there was something to do
     double encode = 0;  ///< seconds of `busy` spent on encoding
   };
-  /// Calls `look` while the session does nothing, so that what its sink has can be read.
-  void look_at(const std::function<void(const Times& times)>& look) const;
+  /// Calls `read` while the session does nothing, so that it may read what the sink has.
+  void while_idle(const std::function<void(const Times& times)>& read) const;
 
  private:
   /// An input that is packed or under way.
@@ -97,7 +97,7 @@ class SessionWorker {
   JobQueue::Portion portion_;
   std::promise<void> opened_;
 
-  mutable std::mutex session_mutex_;  ///< guards the members up to reopened_, for look_at()
+  mutable std::mutex session_mutex_;  ///< guards the members up to reopened_, for while_idle()
   std::unique_ptr<Session> session_;
   std::unique_ptr<BatchRunner> runner_;
   std::deque<Packed> packed_;

@@ -155,7 +155,7 @@ Encoder::Encoder(EncoderConfig config, const MakeOptions& options)
     sizes.dtype = weights_of(config_, layer_part(layers_.size()), dtype, target);
     layers_.emplace_back(parameters_, names_at(names, place), sizes, distances, with_keys, targets);
   }
-  if (options.with_head) declare_heads(ops::wide_dtype(dtype), targets);
+  if (options.with_head) declare_heads(ops::accumulator_dtype(dtype), targets);
   if (matcher) matcher->check();
 }
 

@@ -34,7 +34,7 @@ nn::LayerOut Encoder::layer_out(const Tape& tape, Value x, size_t depth) const {
   const bool last = depth + 1 == order_.size();
   // Training's backward pass wants the last rows in the layer's own dtype.
   const bool widens = last && !tape.training() && !tape.gpu();
-  const DType dtype = widens ? ops::wide_dtype(x.dtype) : x.dtype;
+  const DType dtype = widens ? ops::accumulator_dtype(x.dtype) : x.dtype;
   return {dtype, !last && layers_[order_[depth + 1]].reads_bytes()};
 }
 
@@ -86,7 +86,7 @@ namespace {
 /// Gives the dtype that heads compute in: fp32 on a processor; a GPU's products want the layers'
 /// own.
 DType head_dtype(const Tape& tape, Value rows) {
-  return tape.gpu() ? rows.dtype : ops::wide_dtype(rows.dtype);
+  return tape.gpu() ? rows.dtype : ops::accumulator_dtype(rows.dtype);
 }
 
 }  // namespace
@@ -104,14 +104,14 @@ Value Encoder::sentence(Tape& tape, Value rows, const nn::Packing& packing, bool
 Value Encoder::classify(Tape& tape, Value sentence, const nn::Packing& packing) const {
   const auto site = packing.drop_read(config_.head_dropout, 4 * (order_.size() + 1) + 1);
   const Value dropped = ops::dropout(tape, sentence, site);
-  return head_->out(tape, dropped, {.out = ops::wide_dtype(sentence.dtype)});
+  return head_->out(tape, dropped, {.out = ops::accumulator_dtype(sentence.dtype)});
 }
 
 Value Encoder::head_logits(Tape& tape, Value rows, const nn::Packing& packing) const {
   // The conversion belongs to the layer's scope still.
-  const Value wide = ops::convert(tape, rows, head_dtype(tape, rows));
+  const Value converted = ops::convert(tape, rows, head_dtype(tape, rows));
   tape.plan().set_scope("head");
-  return classify(tape, sentence(tape, wide, packing, true), packing);
+  return classify(tape, sentence(tape, converted, packing, true), packing);
 }
 
 Value Encoder::exit_logits(Tape& tape, Value rows, const nn::Packing& packing, size_t depth) const {
@@ -119,23 +119,23 @@ Value Encoder::exit_logits(Tape& tape, Value rows, const nn::Packing& packing, s
   // The exits' sites are numbered behind those of the head.
   const uint64_t site = 4 * (order_.size() + 1) + 2 * (depth + 1);
   const float p = config_.head_dropout;
-  const DType wide = head_dtype(tape, rows);
+  const DType dtype = head_dtype(tape, rows);
   tape.plan().set_scope("exit " + std::to_string(depth));
-  Value x = ops::convert(tape, rows, wide);
+  Value x = ops::convert(tape, rows, dtype);
   if (encoder_family_.drops_before_head) x = ops::dropout(tape, x, packing.drop_read(p, site));
   const nn::Linear& dense = exit.dense ? *exit.dense : head_->dense;
   // DeeBERT's off-ramps are of its own kind in every family.
   const auto activation = exit.dense ? kernels::Activation::tanh : encoder_family_.head_activation;
-  x = dense(tape, x, {.activation = activation, .out = wide},
+  x = dense(tape, x, {.activation = activation, .out = dtype},
             packing.drop_read(0, nn::lora_site(order_.size(), 2 + depth)));
   x = ops::dropout(tape, x, packing.drop_read(p, site + 1));
-  return exit.out(tape, x, {.out = ops::wide_dtype(wide)});
+  return exit.out(tape, x, {.out = ops::accumulator_dtype(dtype)});
 }
 
 Value Encoder::finish(Tape& tape, Value x, const EncoderInputs& in,
                       const OutputOptions& options) const {
   if (options.output == Output::logits) return head_logits(tape, x, in.packing);
-  x = ops::convert(tape, x, ops::wide_dtype(x.dtype));
+  x = ops::convert(tape, x, ops::accumulator_dtype(x.dtype));
   if (options.output == Output::hidden) return x;
   if (options.pooling != ops::Pooling::cls) {
     x = ops::pool(tape, x, in.packing.offsets, options.pooling);

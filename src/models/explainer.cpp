@@ -91,7 +91,7 @@ Explainer::Explainer(EncoderConfig config, const MakeOptions& options)
   }
   const int64_t hidden = this->config().hidden_size;
   const auto labels = static_cast<int64_t>(this->config().labels.size());
-  const DType dtype = ops::wide_dtype(options.dtype);
+  const DType dtype = ops::accumulator_dtype(options.dtype);
   const auto linear = [&](std::vector<std::string> parts, int64_t out) {
     for (std::string& part : parts) part = module(part);
     return nn::Linear(parameters_, parts, out, hidden, dtype);

@@ -100,7 +100,7 @@ Pass Explainer::record_answer(bool with_reasons) const {
   Tape tape(plan);
   const Inputs in(forward);
   const Value last = hidden(tape, in.text, false, {.dtype = activations()});
-  const Value rows = ops::convert(tape, last, ops::wide_dtype(last.dtype));
+  const Value rows = ops::convert(tape, last, ops::accumulator_dtype(last.dtype));
   const Value spans = spans_of(tape, rows, in);
   const Answer answer = this->answer(tape, rows, spans, in, false);
   forward.output = answer.logits;
@@ -136,7 +136,7 @@ Pass Explainer::record_sentences() const {
   Tape tape(*forward.plan);
   const EncoderInputs in(forward);
   const Value last = hidden(tape, in, true, {.dtype = activations()});
-  const Value rows = ops::convert(tape, last, ops::wide_dtype(last.dtype));
+  const Value rows = ops::convert(tape, last, ops::accumulator_dtype(last.dtype));
   forward.output = sentence(tape, rows, in.packing, false);
   forward.plan->keep(forward.output);
   forward.shadows = tape.shadows();
@@ -153,7 +153,7 @@ Pass Explainer::record(const TrainingRequest& request) const {
   if (request.options.set_gradients) tape.set_gradients();
   const Inputs in(step);
   const Value last = hidden(tape, in.text, false, request.options);
-  const Value rows = ops::convert(tape, last, ops::wide_dtype(last.dtype));
+  const Value rows = ops::convert(tape, last, ops::accumulator_dtype(last.dtype));
   tape.plan().set_scope("parser");
   const Value scores = explain_->parser(tape, rows, in.spans);
   step.output = answer(tape, rows, in.known, in, true).logits;

@@ -37,10 +37,10 @@ LstmModel::LstmModel(const LstmConfig& config, const MakeOptions& options)
             {config.embedding_size, config.hidden_size, config.layers, config.dropout,
              dtype_of_weights(options)}) {
   if (!options.with_head) return;
-  const DType wide = ops::wide_dtype(options.dtype);
+  const DType dtype = ops::accumulator_dtype(options.dtype);
   const int64_t hidden = config.hidden_size;
-  head_.emplace(Head{nn::Linear(parameters_, {"dense"}, hidden, hidden, wide),
-                     nn::Linear(parameters_, {"out"}, config.outputs(), hidden, wide)});
+  head_.emplace(Head{nn::Linear(parameters_, {"dense"}, hidden, hidden, dtype),
+                     nn::Linear(parameters_, {"out"}, config.outputs(), hidden, dtype)});
 }
 
 std::optional<Initial> LstmModel::initial(const nn::Parameter& parameter) const {
@@ -70,12 +70,12 @@ Value LstmModel::logits(Tape& tape, const Pass& pass, Value hidden) const {
   const nn::Packing packing = packing_of(pass);
   tape.plan().set_scope("head");
   Value x = ops::gather_rows(tape, hidden, packing.reads);
-  const DType wide = ops::wide_dtype(x.dtype);
-  x = ops::convert(tape, x, wide);
+  const DType dtype = ops::accumulator_dtype(x.dtype);
+  x = ops::convert(tape, x, dtype);
   const auto site = static_cast<uint64_t>(config_.layers);  // the first behind the layers
   x = ops::dropout(tape, x, packing.drop_read(config_.dropout, site));
-  x = head_->dense(tape, x, {.activation = kernels::Activation::relu, .out = wide});
-  x = head_->out(tape, x, {.out = wide});
+  x = head_->dense(tape, x, {.activation = kernels::Activation::relu, .out = dtype});
+  x = head_->out(tape, x, {.out = dtype});
   return config_.is_binary() ? ops::binary_logits(tape, x) : x;
 }
 

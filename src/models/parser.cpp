@@ -44,7 +44,7 @@ Parser::Parser(EncoderConfig config, const MakeOptions& options)
     fail(ErrorKind::unsupported, "device: a parser runs on the CPU alone");
   }
   scorer_.emplace(parameters_, std::string(kParserModule), this->config().hidden_size,
-                  ops::wide_dtype(options.dtype));
+                  ops::accumulator_dtype(options.dtype));
 }
 
 ops::SpanInputs Parser::declare_spans(Pass& pass) const {
@@ -60,9 +60,9 @@ ops::SpanInputs Parser::declare_spans(Pass& pass) const {
 
 Value Parser::scores(Tape& tape, Value rows, const ops::SpanInputs& spans) const {
   if (!scorer_) fail(ErrorKind::internal, "scores of a parser without a head");
-  const Value wide = ops::convert(tape, rows, ops::wide_dtype(rows.dtype));
+  const Value converted = ops::convert(tape, rows, ops::accumulator_dtype(rows.dtype));
   tape.plan().set_scope("parser");
-  return (*scorer_)(tape, wide, spans);
+  return (*scorer_)(tape, converted, spans);
 }
 
 Pass Parser::record(const OutputOptions& request) const {

@@ -89,7 +89,7 @@ ResNetModel::ResNetModel(const ResNetConfig& config, const MakeOptions& options)
       blocks_(make_blocks(parameters_, config, options)) {
   if (!options.with_head) return;
   head_.emplace(parameters_, std::vector<std::string>{kHead}, std::ssize(config.labels),
-                config.width(), ops::wide_dtype(options.dtype));
+                config.width(), ops::accumulator_dtype(options.dtype));
 }
 
 std::optional<Initial> ResNetModel::initial(const nn::Parameter& parameter) const {
@@ -144,7 +144,7 @@ Value ResNetModel::pooled(Tape& tape, const Pass& pass, nn::ImageAxes& axes, DTy
   for (const ResidualBlock& each : blocks_) x = block(tape, each, x, axes);
   tape.plan().set_scope("head");
   const Value mean = ops::global_average(tape, x.value, x.size.pixels(), axes.images());
-  return ops::convert(tape, mean, ops::wide_dtype(dtype));
+  return ops::convert(tape, mean, ops::accumulator_dtype(dtype));
 }
 
 Value ResNetModel::logits(Tape& tape, Value pooled) const {

@@ -118,12 +118,12 @@ Value TransformerLayer::finish(Tape& tape, const ops::AttentionInputs& partial, 
                                         .bias = bias(attention_out_),
                                         .out = residual.dtype,
                                         .quantized = reads_bytes()});
-  const Value wide = feed_in_(tape, middle,
-                              {.activation = sizes_.activation,
-                               .out = residual.dtype,
-                               .bytes_alone = sizes_.dtype == DType::f8},
-                              sites.lora_feed_in);
-  return feed_norm_(tape, product(feed_out_, wide, sites.lora_feed_out),
+  const Value inner = feed_in_(tape, middle,
+                               {.activation = sizes_.activation,
+                                .out = residual.dtype,
+                                .bytes_alone = sizes_.dtype == DType::f8},
+                               sites.lora_feed_in);
+  return feed_norm_(tape, product(feed_out_, inner, sites.lora_feed_out),
                     {.residual = middle,
                      .dropout = sites.feed_out,
                      .bias = bias(feed_out_),

@@ -1,20 +1,11 @@
 #include "ops/accumulate.h"
 
+#include "kernels/cpu/accumulator.h"
 #include "kernels/cpu/rows.h"
 #include "ops/by_dtype.h"
 #include "plan/frame.h"
 
 namespace hone::ops {
-namespace {
-
-float wide(float x) { return x; }
-double wide(double x) { return x; }
-float wide(bf16 x) { return to_float(x); }
-void put(float x, float& out) { out = x; }
-void put(double x, double& out) { out = x; }
-void put(float x, bf16& out) { out = to_bf16(x); }
-
-}  // namespace
 
 void accumulate(Tape& tape, Value value, Value gradient) {
   const std::optional<Value> before = tape.gradient(value);
@@ -39,7 +30,8 @@ void accumulate(Tape& tape, Value value, Value gradient) {
                 kernels::for_row_ranges(
                     frame.rows(sum), sum.width, frame.pool(), [&](int64_t begin, int64_t end) {
                       for (int64_t i = begin * sum.width; i < end * sum.width; ++i) {
-                        put(wide(a[i]) + wide(b[i]), out[i]);
+                        kernels::store_rounded(
+                            kernels::to_accumulator(a[i]) + kernels::to_accumulator(b[i]), out[i]);
                       }
                     });
               });

@@ -30,15 +30,15 @@ struct Attention {
   }
 
   template <typename T>
-  kernels::RelativePositionsOf<kernels::Wide<T>> distances(const Frame& frame) const {
+  kernels::RelativePositionsOf<kernels::Accumulator<T>> distances(const Frame& frame) const {
     if (!relative.table.present()) return {};
-    return {frame.weight<kernels::Wide<T>>(relative.table), (relative.table.rows + 1) / 2,
+    return {frame.weight<kernels::Accumulator<T>>(relative.table), (relative.table.rows + 1) / 2,
             relative.with_keys, frame.data<const int32_t>(in.q_places)};
   }
 
   template <typename T>
   void run(const Frame& frame) const {
-    using Sum = kernels::Wide<T>;
+    using Sum = kernels::Accumulator<T>;
     const T* kv = frame.data<const T>(in.kv);
     const kernels::HeadRows<T> q{frame.data<const T>(in.q), in.q.width};
     const kernels::HeadRows<T> k{kv, in.kv.width};
@@ -75,7 +75,7 @@ struct Attention {
 
   template <typename T>
   void run_backward(const Frame& frame, Value dy, Value dq, Value dkv) const {
-    using Sum = kernels::Wide<T>;
+    using Sum = kernels::Accumulator<T>;
     const T* kv = frame.data<const T>(in.kv);
     T* dkv_data = frame.data<T>(dkv);
     kernels::AttentionBackward<T> args{};
@@ -124,7 +124,7 @@ Value attention(Tape& tape, const AttentionInputs& inputs, const RelativePositio
   Attention op{inputs, relative, y, std::nullopt};
   const bool backward = tape.needs_gradient(inputs.q) || tape.needs_gradient(inputs.kv) ||
                         tape.trainable(relative.table);
-  if (backward) op.log_sums = plan.temporary(wide_dtype(y.dtype), y.rows, inputs.heads);
+  if (backward) op.log_sums = plan.temporary(accumulator_dtype(y.dtype), y.rows, inputs.heads);
   if (!tape.training()) op.in.dropout = {};
   op.emit(plan);
   if (!backward) return y;

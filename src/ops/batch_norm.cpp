@@ -21,7 +21,7 @@ struct BatchNorm {
 
   template <typename T>
   void run(const Frame& frame) const {
-    using Parameter = kernels::Wide<T>;
+    using Parameter = kernels::Accumulator<T>;
     kernels::BatchNorm<T> args{};
     args.weight = frame.weight<Parameter>(norm.weight);
     args.bias = frame.weight<Parameter>(norm.bias);
@@ -78,7 +78,7 @@ struct BatchNorm {
 
   template <typename T>
   void run_backward(const Frame& frame, Value dy, Value dx) const {
-    using Parameter = kernels::Wide<T>;
+    using Parameter = kernels::Accumulator<T>;
     kernels::batch_norm_backward<T>(
         frozen, frame.data<const T>(dy), frame.data<const T>(x),
         frame.data<const Parameter>(statistics->first),
@@ -93,9 +93,9 @@ Value record(Tape& tape, Value x, const BatchNormParameters& norm, bool frozen) 
   Plan& plan = tape.plan();
   BatchNorm op{x, norm, frozen, plan.temporary(x.dtype, x.rows, x.width), {}};
   if (tape.training()) {
-    const DType wide = wide_dtype(x.dtype);
-    op.statistics = {plan.temporary(wide, Axis::one, x.width),
-                     plan.temporary(wide, Axis::one, x.width)};
+    const DType sums = accumulator_dtype(x.dtype);
+    op.statistics = {plan.temporary(sums, Axis::one, x.width),
+                     plan.temporary(sums, Axis::one, x.width)};
   }
   op.emit(plan);
   const bool trains = tape.trainable(norm.weight) || tape.trainable(norm.bias);

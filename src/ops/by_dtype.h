@@ -28,6 +28,8 @@ void by_dtype(DType dtype, const Body& body) {
 }
 
 /// Gives the dtype of sums, norms and gradients of weights beside activations of `dtype`.
-inline DType wide_dtype(DType dtype) { return dtype == DType::f64 ? DType::f64 : DType::f32; }
+inline DType accumulator_dtype(DType dtype) {
+  return dtype == DType::f64 ? DType::f64 : DType::f32;
+}
 
 }  // namespace hone::ops

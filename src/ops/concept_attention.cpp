@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "kernels/cpu/concept_attention.h"
 #include "ops/accumulate.h"
-#include "ops/by_wide.h"
+#include "ops/by_head_dtype.h"
 #include "plan/frame.h"
 
 namespace hone::ops {
@@ -30,7 +30,7 @@ std::vector<Value> emit_backward(Plan& plan, Value dy, Value shares,
             {dy, shares, in.query, in.own, in.retrieved, in.found},
             gradients,
             [=](const Frame& frame) {
-              by_wide(in.query.dtype, [&]<typename T>(T) {
+              by_head_dtype(in.query.dtype, [&]<typename T>(T) {
                 kernels::concept_attention_backward<T>(
                     frame.data<const T>(dy), frame.data<const T>(shares), inputs_of<T>(frame, in),
                     sizes_of(frame, in), frame.data<T>(gradients[0]), frame.data<T>(gradients[1]),
@@ -54,7 +54,7 @@ AttendedConcepts attend_concepts(Tape& tape, const ConceptAttentionValues& in) {
             {query, in.own, in.retrieved, in.found},
             {y, shares},
             [=](const Frame& frame) {
-              by_wide(in.query.dtype, [&]<typename T>(T) {
+              by_head_dtype(in.query.dtype, [&]<typename T>(T) {
                 kernels::concept_attention<T>(inputs_of<T>(frame, in), sizes_of(frame, in),
                                               frame.data<T>(y), frame.data<T>(shares),
                                               frame.pool());

@@ -27,8 +27,8 @@ struct Embedding {
             frame.weight<Table>(weights.position), weights.word.width};
   }
   template <typename T>
-  kernels::NormWeightsOf<kernels::Wide<T>> norm(const Frame& frame) const {
-    using Parameter = kernels::Wide<T>;
+  kernels::NormWeightsOf<kernels::Accumulator<T>> norm(const Frame& frame) const {
+    using Parameter = kernels::Accumulator<T>;
     return {frame.weight<Parameter>(weights.norm.weight),
             frame.weight<Parameter>(weights.norm.bias), weights.norm.eps};
   }
@@ -90,7 +90,8 @@ struct Embedding {
     const auto run = [&]<typename Table>(Table) {
       kernels::embed_and_normalize_train<Table, T>(
           tables<Table>(frame), rows(frame), frame.rows(kept.xhat), norm<T>(frame),
-          {frame.data<T>(kept.xhat), frame.data<kernels::Wide<T>>(kept.rstd)}, y, frame.pool());
+          {frame.data<T>(kept.xhat), frame.data<kernels::Accumulator<T>>(kept.rstd)}, y,
+          frame.pool());
     };
     if constexpr (std::is_same_v<T, double>) {
       run(double{});
@@ -110,16 +111,16 @@ void mark_rows(const int32_t* ids, int64_t count, int64_t padding, uint8_t* touc
 void emit_table_gradient(Tape& tape, Value dsum, Value ids, const Weight& table,
                          int64_t padding = -1) {
   if (!tape.trainable(table)) return;
-  Step step{
-      "embedding_backward", {dsum, ids}, {}, [=](const Frame& frame) {
-        by_dtype(dsum.dtype, [&]<typename T>(T) {
-          kernels::embedding_backward<T>(frame.data<const T>(dsum), frame.data<const int32_t>(ids),
-                                         frame.rows(dsum), dsum.width,
-                                         static_cast<kernels::Wide<T>*>(frame.gradient(table)),
-                                         frame.workspace(), frame.pool(), padding);
-        });
-        mark_rows(frame.data<const int32_t>(ids), frame.rows(dsum), padding, frame.touched(table));
-      }};
+  Step step{"embedding_backward", {dsum, ids}, {}, [=](const Frame& frame) {
+              by_dtype(dsum.dtype, [&]<typename T>(T) {
+                kernels::embedding_backward<T>(
+                    frame.data<const T>(dsum), frame.data<const int32_t>(ids), frame.rows(dsum),
+                    dsum.width, static_cast<kernels::Accumulator<T>*>(frame.gradient(table)),
+                    frame.workspace(), frame.pool(), padding);
+              });
+              mark_rows(frame.data<const int32_t>(ids), frame.rows(dsum), padding,
+                        frame.touched(table));
+            }};
   step.workspace = [dsum](const Extents& e, int) {
     return kernels::embedding_backward_workspace(e[dsum.rows]);
   };
@@ -137,7 +138,7 @@ Value embed(Tape& tape, const EmbeddingIds& ids, const EmbeddingWeights& weights
     return y;
   }
   const NormalizedRows kept{plan.temporary(out, ids.word.rows, weights.word.width),
-                            plan.temporary(wide_dtype(out), ids.word.rows, 1)};
+                            plan.temporary(accumulator_dtype(out), ids.word.rows, 1)};
   const Value y = op.train(plan, kept);
   const bool trains = tape.trainable(weights.word) || tape.trainable(weights.position) ||
                       tape.trainable(weights.type) || tape.trainable(weights.norm.weight) ||

@@ -13,9 +13,9 @@ namespace hone::ops {
 namespace {
 
 template <typename T>
-kernels::NormWeightsOf<kernels::Wide<T>> weights_of(const Frame& frame,
-                                                    const NormParameters& norm) {
-  using Parameter = kernels::Wide<T>;
+kernels::NormWeightsOf<kernels::Accumulator<T>> weights_of(const Frame& frame,
+                                                           const NormParameters& norm) {
+  using Parameter = kernels::Accumulator<T>;
   return {frame.weight<Parameter>(norm.weight), frame.weight<Parameter>(norm.bias), norm.eps};
 }
 
@@ -90,7 +90,7 @@ Value emit_train(Plan& plan, Value x, const NormParameters& norm, const LayerNor
                 kernels::layer_norm_train<In, T, T>(
                     frame.data<const In>(x), residual, options.dropout.at(frame),
                     weights_of<T>(frame, norm), frame.rows(x), x.width,
-                    {frame.data<T>(kept.xhat), frame.data<kernels::Wide<T>>(kept.rstd)},
+                    {frame.data<T>(kept.xhat), frame.data<kernels::Accumulator<T>>(kept.rstd)},
                     apart ? nullptr : frame.data<T>(y), frame.workspace(), frame.pool());
               });
             }};
@@ -129,7 +129,7 @@ NormInputGradients norm_backward(Tape& tape, Value dy, const NormalizedRows& row
   out.x = dropout.active() ? plan.temporary(xhat.dtype, xhat.rows, xhat.width) : out.sum;
   Step step{"layer_norm_backward", {dy, xhat, rstd}, {out.sum}, [=](const Frame& frame) {
               by_train_types(dy.dtype, xhat.dtype, [&]<typename Grad, typename T>(Grad, T) {
-                using Parameter = kernels::Wide<T>;
+                using Parameter = kernels::Accumulator<T>;
                 kernels::NormGradients<T> gradients{};
                 gradients.sum = frame.data<T>(out.sum);
                 gradients.x = dropout.active() ? frame.data<T>(out.x) : nullptr;
@@ -162,7 +162,7 @@ Value layer_norm(Tape& tape, Value x, const NormParameters& norm, const LayerNor
   }
   Plan& plan = tape.plan();
   const NormalizedRows kept{plan.temporary(options.out, x.rows, x.width),
-                            plan.temporary(wide_dtype(options.out), x.rows, 1)};
+                            plan.temporary(accumulator_dtype(options.out), x.rows, 1)};
   const Value y = emit_train(plan, x, norm, options, kept);
   const bool residual = options.residual && tape.needs_gradient(*options.residual);
   if (!tape.needs_gradient(x) && !residual && !tape.trainable(norm.weight) &&

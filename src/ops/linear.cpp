@@ -111,8 +111,8 @@ struct Linear {
                 by_dtype(dy.dtype, [&]<typename T>(T) {
                   kernels::add_column_sums<T>(
                       frame.data<const T>(dy) + op.column, dy.width, frame.rows(dy), op.weight.rows,
-                      static_cast<kernels::Wide<T>*>(frame.gradient(op.bias)), frame.workspace(),
-                      frame.pool());
+                      static_cast<kernels::Accumulator<T>*>(frame.gradient(op.bias)),
+                      frame.workspace(), frame.pool());
                 });
               }};
     step.workspace = [dy, width = weight.rows](const Extents& e, int) {

@@ -69,10 +69,9 @@ struct Loss {
         break;
     }
     if (!in.teacher) return;
-    kernels::add_distillation<T>(
-        logits, frame.data<const T>(*in.teacher), n, in.logits.width,
-        {static_cast<kernels::TeacherKind>(options.kind), options.distill.temperature},
-        {scale[0] / (options.weight * share), scale[1]}, out);
+    kernels::add_distillation<T>(logits, frame.data<const T>(*in.teacher), n, in.logits.width,
+                                 {options.kind, options.distill.temperature},
+                                 {scale[0] / (options.weight * share), scale[1]}, out);
   }
 };
 

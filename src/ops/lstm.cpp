@@ -43,7 +43,7 @@ struct Lstm {
 
   template <typename T>
   void run(const Frame& frame) const {
-    using Sum = kernels::Wide<T>;
+    using Sum = kernels::Accumulator<T>;
     kernels::LstmForward<T> args;
     args.x = frame.data<const T>(x);
     args.bias = frame.weight<Sum>(weights.bias);
@@ -72,7 +72,7 @@ struct Lstm {
     args.dh = frame.data<const T>(dh);
     args.h = frame.data<const T>(h);
     args.gates = frame.data<const T>(kept->first);
-    args.cells = frame.data<const kernels::Wide<T>>(kept->second);
+    args.cells = frame.data<const kernels::Accumulator<T>>(kept->second);
     args.dx = frame.data<T>(dx);
     args.before = frame.data<T>(before);
     kernels::lstm_backward<T>(shape(frame), args, frame.workspace(), frame.pool());
@@ -130,7 +130,7 @@ struct Lstm {
                 by_dtype(dx.dtype, [&]<typename T>(T) {
                   kernels::add_column_sums<T>(
                       frame.data<const T>(dx), dx.width, frame.rows(dx), dx.width,
-                      static_cast<kernels::Wide<T>*>(frame.gradient(op.weights.bias)),
+                      static_cast<kernels::Accumulator<T>*>(frame.gradient(op.weights.bias)),
                       frame.workspace(), frame.pool());
                 });
               }};
@@ -154,7 +154,7 @@ Value lstm(Tape& tape, Value x, const LstmWeights& weights, Value offsets, Isa i
   const bool backward = trains || tape.trainable(weights.bias) || tape.needs_gradient(x);
   if (backward) {
     op.kept = {plan.temporary(x.dtype, x.rows, x.width),
-               plan.temporary(wide_dtype(x.dtype), x.rows, h.width)};
+               plan.temporary(accumulator_dtype(x.dtype), x.rows, h.width)};
   }
   op.emit(plan);
   if (!backward) return h;

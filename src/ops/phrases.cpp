@@ -4,7 +4,7 @@
 #include "kernels/cpu/phrases.h"
 #include "kernels/cpu/rows.h"
 #include "ops/accumulate.h"
-#include "ops/by_wide.h"
+#include "ops/by_head_dtype.h"
 #include "ops/scale.h"
 #include "plan/frame.h"
 
@@ -41,7 +41,7 @@ PhraseGradients emit_rows_backward(Tape& tape, Value dy, Value x, Value u,
   want(x, gradients.dx);
   want(u, gradients.du);
   step.run = [=](const Frame& frame) {
-    by_wide(x.dtype, [&]<typename T>(T) {
+    by_head_dtype(x.dtype, [&]<typename T>(T) {
       kernels::phrase_rows_backward<T>(
           frame.data<const T>(dy), frame.data<const T>(rows), places_of(frame, places), x.width,
           gradients.dx ? frame.data<T>(*gradients.dx) : nullptr,
@@ -61,7 +61,7 @@ Value phrase_rows(Tape& tape, Value x, Value u, const PhraseInputs& places) {
                    {x, u, places.offsets, places.phrases, places.spans},
                    {y},
                    [=](const Frame& frame) {
-                     by_wide(x.dtype, [&]<typename T>(T) {
+                     by_head_dtype(x.dtype, [&]<typename T>(T) {
                        kernels::phrase_rows<T>(frame.data<const T>(x), frame.data<const T>(u),
                                                places_of(frame, places), x.width, frame.data<T>(y),
                                                frame.pool());
@@ -81,7 +81,7 @@ Value phrase_means(Tape& tape, Value x, Axis texts, const PhraseInputs& places) 
   const Value y = tape.plan().temporary(x.dtype, texts, x.width);
   const std::vector<Value> where = {places.offsets, places.phrases, places.spans};
   Step step{"phrase_means", where, {y}, [=](const Frame& frame) {
-              by_wide(x.dtype, [&]<typename T>(T) {
+              by_head_dtype(x.dtype, [&]<typename T>(T) {
                 kernels::phrase_means<T>(frame.data<const T>(x), places_of(frame, places), x.width,
                                          frame.data<T>(y), frame.pool());
               });
@@ -93,7 +93,7 @@ Value phrase_means(Tape& tape, Value x, Axis texts, const PhraseInputs& places) 
     const Value dy = *tape.gradient(y);
     const Value dx = tape.plan().temporary(x.dtype, x.rows, x.width);
     Step backward{"phrase_means_backward", where, {dx}, [=](const Frame& frame) {
-                    by_wide(x.dtype, [&]<typename T>(T) {
+                    by_head_dtype(x.dtype, [&]<typename T>(T) {
                       kernels::phrase_means_backward<T>(frame.data<const T>(dy),
                                                         places_of(frame, places), x.width,
                                                         frame.data<T>(dx), frame.pool());
@@ -110,7 +110,7 @@ Value add_scaled(Tape& tape, Value a, Value b, float factor) {
   refuse_gpu(tape);
   const Value y = tape.plan().temporary(a.dtype, a.rows, a.width);
   tape.plan().add({"add_scaled", {a, b}, {y}, [=](const Frame& frame) {
-                     by_wide(a.dtype, [&]<typename T>(T) {
+                     by_head_dtype(a.dtype, [&]<typename T>(T) {
                        const T* first = frame.data<const T>(a);
                        const T* second = frame.data<const T>(b);
                        T* out = frame.data<T>(y);

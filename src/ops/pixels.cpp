@@ -1,7 +1,7 @@
 #include "ops/pixels.h"
 
+#include "kernels/cpu/accumulator.h"
 #include "kernels/cpu/rows.h"
-#include "kernels/cpu/wide.h"
 #include "ops/by_dtype.h"
 #include "plan/frame.h"
 
@@ -26,8 +26,8 @@ Value pixels(Tape& tape, Value bytes, Value levels, int64_t image_pixels, DType 
                            const float* own = all + row / image_pixels * 2 * channels;
                            for (int64_t c = 0; c < channels; ++c) {
                              const auto value = static_cast<float>(in[row * channels + c]);
-                             kernels::store_wide(value * own[c] + own[channels + c],
-                                                 to[row * channels + c]);
+                             kernels::store_rounded(value * own[c] + own[channels + c],
+                                                    to[row * channels + c]);
                            }
                          }
                        };

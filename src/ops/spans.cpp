@@ -6,7 +6,7 @@
 #include "kernels/cpu/chart.h"
 #include "kernels/cpu/span_rows.h"
 #include "ops/accumulate.h"
-#include "ops/by_wide.h"
+#include "ops/by_head_dtype.h"
 #include "plan/frame.h"
 
 namespace hone::ops {
@@ -31,7 +31,7 @@ Value emit_backward(Plan& plan, Value dy, Value x, const SpanInputs& spans) {
             {dy, spans.offsets, spans.bounds, spans.cells, spans.before, spans.behind},
             {dx},
             [=](const Frame& frame) {
-              by_wide(x.dtype, [&]<typename T>(T) {
+              by_head_dtype(x.dtype, [&]<typename T>(T) {
                 kernels::span_rows_backward<T>(frame.data<const T>(dy), places_of(frame, spans),
                                                dy.width, frame.data<T>(dx), frame.pool());
               });
@@ -146,7 +146,7 @@ Value span_rows(Tape& tape, Value x, const SpanInputs& spans) {
                    {x, spans.offsets, spans.bounds, spans.cells, spans.before, spans.behind},
                    {y},
                    [=](const Frame& frame) {
-                     by_wide(x.dtype, [&]<typename T>(T) {
+                     by_head_dtype(x.dtype, [&]<typename T>(T) {
                        kernels::span_rows<T>(frame.data<const T>(x), places_of(frame, spans),
                                              y.width, frame.data<T>(y), frame.pool());
                      });
@@ -175,7 +175,7 @@ Value tree_loss(Tape& tape, const TreeLossInputs& inputs, double weight) {
     tape.set_gradient(inputs.scores, *op.dscores);
   }
   step.run = [op](const Frame& frame) {
-    by_wide(op.in.scores.dtype, [&]<typename T>(T) { op.run<T>(frame); });
+    by_head_dtype(op.in.scores.dtype, [&]<typename T>(T) { op.run<T>(frame); });
   };
   step.workspace = [](const Extents&, int threads) {
     return static_cast<size_t>(threads) * kernels::chart_workspace();

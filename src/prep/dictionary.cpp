@@ -17,7 +17,7 @@ void CleanText::clean(std::string_view raw) {
   text_size_ = 0;
   units_ = 0;
   // A word of one letter and what separates it from the next may be spelled out in four units.
-  const size_t most = scanner_.look_at(raw) + WordTable::kShort + 1;
+  const size_t most = scanner_.set_text(raw) + WordTable::kShort + 1;
   if (text_.size() < most) {
     text_.resize(most);
     codes_.resize(most * 2);

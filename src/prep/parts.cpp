@@ -86,7 +86,7 @@ std::string header_of(const InputFile& file) {
 
 }  // namespace
 
-Input look_at_input(const std::string& path, const std::optional<data::Format>& format) {
+Input describe_input(const std::string& path, const std::optional<data::Format>& format) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) {
     fail(ErrorKind::bad_file, "{}: cannot open: {}", path, std::strerror(errno));

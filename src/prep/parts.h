@@ -25,8 +25,8 @@ struct Part {
   uint64_t end = 0;
 };
 
-/// Looks at a file; `format` is told by its extension where it is absent.
-Input look_at_input(const std::string& path, const std::optional<data::Format>& format);
+/// Describes a file; `format` is told by its extension where it is absent.
+Input describe_input(const std::string& path, const std::optional<data::Format>& format);
 
 /// Cuts inputs into parts of `part_bytes`. A file that is packed, or CSV, in which a line may end
 /// within quotes, is one part. Parts depend on the inputs alone.

@@ -134,7 +134,7 @@ void open_ids(Job& job) {
 
 void plan_stage(Job& job) {
   for (const std::string& path : job.options.inputs) {
-    job.inputs.push_back(look_at_input(path, job.options.format));
+    job.inputs.push_back(describe_input(path, job.options.format));
   }
   job.parts = cut_parts(job.inputs, job.options.part_bytes);
   const uint64_t wanted = unpacked_bytes(job.inputs) / job.options.partition_bytes;

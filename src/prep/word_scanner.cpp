@@ -19,7 +19,7 @@ bool is_letter(char32_t code, const text::Unicode& unicode) {
 
 }  // namespace
 
-bool WordScanner::look_at_ascii(std::string_view text) {
+bool WordScanner::set_ascii(std::string_view text) {
   blocks_ = text.size() / kBlock + 1;
   if (lower_.size() < blocks_ * kBlock + kPadding) lower_.resize(blocks_ * kBlock + kPadding);
   if (bits_.size() < blocks_) bits_.resize(blocks_);
@@ -33,11 +33,11 @@ bool WordScanner::look_at_ascii(std::string_view text) {
   return !high;
 }
 
-size_t WordScanner::look_at(std::string_view text) {
+size_t WordScanner::set_text(std::string_view text) {
   blocks_ = 0;
-  if (text.empty() || look_at_ascii(text)) return text.size();
+  if (text.empty() || set_ascii(text)) return text.size();
   fold(text);
-  look_at_ascii(folded_);
+  set_ascii(folded_);
   return folded_.size();
 }
 

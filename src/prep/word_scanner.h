@@ -21,12 +21,12 @@ class WordScanner {
   /// So many bytes behind a word that scan() hands out may be read, whatever they are.
   static constexpr size_t kPadding = 16;
 
-  /// Looks at a text, whose words scan() then hands out. Gives the bytes that they have together,
+  /// Takes a text, whose words scan() then hands out. Gives the bytes that they have together,
   /// at most.
-  size_t look_at(std::string_view text);
+  size_t set_text(std::string_view text);
 
   /// Calls take(const char* word, size_t size) for each word in order; words die with the next
-  /// look_at().
+  /// set_text().
   template <typename Take>
   void scan(Take&& take) const {
     const char* lower = lower_.data();
@@ -53,7 +53,7 @@ class WordScanner {
  private:
   /// Fills lower_ and bits_; the last block ends with a bit that is no word's. Gives false where
   /// the text is not ASCII.
-  bool look_at_ascii(std::string_view text);
+  bool set_ascii(std::string_view text);
   void fold(std::string_view text);
 
   std::string folded_;

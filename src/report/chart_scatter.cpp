@@ -19,10 +19,10 @@ Axes axes_of_points(const ScatterChart& chart) {
   const auto [low, high] =
       std::minmax_element(chart.points.begin(), chart.points.end(),
                           [](const ChartPoint& a, const ChartPoint& b) { return a.y < b.y; });
-  const double wide = std::max(chart.least_width, right->x - left->x) / 10;
-  const double tall = std::max(chart.least_height, high->y - low->y) / 10;
-  const double least = left->x < 0 ? left->x - wide : std::max(0.0, left->x - wide);
-  return {least, right->x + wide, low->y - tall, high->y + tall};
+  const double side = std::max(chart.least_width, right->x - left->x) / 10;
+  const double top = std::max(chart.least_height, high->y - low->y) / 10;
+  const double least = left->x < 0 ? left->x - side : std::max(0.0, left->x - side);
+  return {least, right->x + side, low->y - top, high->y + top};
 }
 
 /// Finds places for labels that touch neither one another nor a point nor the stairs.
@@ -33,7 +33,7 @@ class LabelPlaces {
       const double x = axes.x(point.x), y = axes.y(point.y), r = point.radius;
       taken_.push_back({x - r, y - r, x + r, y + r});
     }
-    // The stairs are 2 pixels wide.
+    // The stairs are 2 pixels side.
     double below = axes.box.bottom;
     for (size_t i = 0; i < chart.front.size(); ++i) {
       const double x = axes.x(chart.front[i].first), y = axes.y(chart.front[i].second);

@@ -163,7 +163,7 @@ TEST(RequestQueue, PacksTogetherWhatIsAskedForAtOneTime) {
   for (int i = 0; i < 9; ++i) answers.push_back(queue.ask({{"is great", {}}}));
   gate.opened.set_value();
   for (auto& answer : answers) EXPECT_EQ(answer.get().size(), 1u);
-  queue.look_at([&](const RequestQueue::Times& times) {
+  queue.while_idle([&](const RequestQueue::Times& times) {
     EXPECT_EQ(times.requests, 10);
     EXPECT_EQ(gate.steps, 2 * steps_a_pass);
   });

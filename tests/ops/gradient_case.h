@@ -15,9 +15,9 @@ namespace hone::ops {
 
 /// The dtype of an input's values, and whether their gradient is checked.
 enum class Held {
-  in_form,  ///< the dtype that the case is recorded for; the gradient is checked
-  wide,     ///< fp32, or fp64 where the case is recorded in fp64; a constant
-  f64,      ///< a constant
+  in_form,      ///< the dtype that the case is recorded for; the gradient is checked
+  accumulator,  ///< fp32, or fp64 where the case is recorded in fp64; a constant
+  f64,          ///< a constant
 };
 
 /// An array the op reads. Indices and numbers have no gradient.
@@ -35,7 +35,7 @@ struct CheckedInput {
     if (!indices.empty()) return DType::i32;
     if (!numbers.empty()) return DType::i64;
     if (held == Held::f64) return DType::f64;
-    return held == Held::wide && form != DType::f64 ? DType::f32 : form;
+    return held == Held::accumulator && form != DType::f64 ? DType::f32 : form;
   }
 };
 
@@ -62,7 +62,7 @@ struct GradientCase {
   std::function<Value(Tape&, const std::vector<Value>&, const std::vector<Weight>&, const OpForm&)>
       record;
   std::vector<size_t> frozen = {};  ///< weights without a gradient
-  /// For a case whose output is a loss, which seeds its own gradient: the factor of that gradient.
+  /// The factor of the gradient, where the output is a loss, which seeds its own gradient.
   std::optional<double> loss_scale = {};
 
   std::vector<bool> trainable() const {

@@ -29,7 +29,7 @@ CheckedInput labels_of(const LossSetting& c) {
     }
     return labels;
   }
-  labels.held = Held::wide;
+  labels.held = Held::accumulator;
   labels.width = c.classes;
   labels.values = draw(c.rows * c.classes, 8);
   if (c.options.kind == LossKind::squared_error) return labels;
@@ -58,7 +58,8 @@ GradientCase loss_gradient(const LossSetting& c) {
   made.loss_scale = kLossScale;
   made.record = [options = c.options](Tape& tape, const auto& x, const auto& w,
                                       const OpForm& form) {
-    const Value logits = linear(tape, x[0], w[0], w[1], form.isa, {.out = wide_dtype(form.dtype)});
+    const Value logits =
+        linear(tape, x[0], w[0], w[1], form.isa, {.out = accumulator_dtype(form.dtype)});
     return loss(tape, {logits, x[1], x[2]}, options);
   };
   return made;

@@ -93,7 +93,7 @@ TEST(Parts, TogetherHaveEveryLineOnce) {
              (i == 59 ? "" : "\n");
     expected += text + "=" + std::to_string(i % 5) + "|";
   }
-  const Input input = look_at_input(folder.put("a.jsonl", lines), std::nullopt);
+  const Input input = describe_input(folder.put("a.jsonl", lines), std::nullopt);
   for (uint64_t bytes = 1; bytes < lines.size() + 2; bytes = bytes * 5 / 4 + 1) {
     std::string all;
     for (const Part& part : cut_parts({input}, bytes)) {
@@ -111,7 +111,7 @@ TEST(Parts, OfATableKnowItsColumns) {
   const PrepFolder folder;
   std::string lines = "label\tsentence\n";
   for (int i = 0; i < 40; ++i) lines += "3\tword\n";
-  const Input input = look_at_input(folder.put("a.tsv", lines), std::nullopt);
+  const Input input = describe_input(folder.put("a.tsv", lines), std::nullopt);
   int count = 0;
   for (const Part& part : cut_parts({input}, 64)) {
     const auto stream = open_part(input, part, {"sentence", "label"});
@@ -119,7 +119,7 @@ TEST(Parts, OfATableKnowItsColumns) {
   }
   EXPECT_EQ(count, 40);
   const Input whole =
-      look_at_input(folder.put("a.csv", "label,sentence\n1,\"a\nb\"\n"), std::nullopt);
+      describe_input(folder.put("a.csv", "label,sentence\n1,\"a\nb\"\n"), std::nullopt);
   EXPECT_EQ(cut_parts({whole}, 4).size(), 1u);
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 std::string words_of(std::string_view text) {
   WordScanner scanner;
-  scanner.look_at(text);
+  scanner.set_text(text);
   std::string words;
   scanner.scan([&](const char* word, size_t size) { words += std::string(word, size) + "|"; });
   return words;

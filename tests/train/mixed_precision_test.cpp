@@ -14,29 +14,29 @@ namespace {
 
 constexpr double kRate = 1e-3;
 
-struct Course {
+struct TrainingCurves {
   std::vector<double> losses;
   std::vector<double> norms;
   std::vector<bool> skipped;
 };
 
-Course train(const std::string& name, DType dtype, double loss_scale = 1) {
+TrainingCurves train(const std::string& name, DType dtype, double loss_scale = 1) {
   Family family(name);
   family.drop(0);
   family.load(chosen_isa());
   ThreadPool pool(2);
   const auto optimizer = optim::Optimizer::make(family.parameters(), family.all(), {});
   Stepper stepper(*family.encoder, family.loss(), *optimizer, pool, {.dtype = dtype});
-  Course course;
+  TrainingCurves curves;
   for (size_t i = 0; i < family.steps(); ++i) {
     TrainingBatch batch = family.batch(i);
     batch.state.loss_scale = loss_scale;
-    course.losses.push_back(stepper.accumulate(batch.sequences, batch.state));
+    curves.losses.push_back(stepper.accumulate(batch.sequences, batch.state));
     const optim::StepReport report = optimizer->step(kRate, pool, loss_scale);
-    course.norms.push_back(report.grad_norm);
-    course.skipped.push_back(report.skipped);
+    curves.norms.push_back(report.grad_norm);
+    curves.skipped.push_back(report.skipped);
   }
-  return course;
+  return curves;
 }
 
 /// Loss and all gradients of one batch: the first, but ELECTRA's third, since in its first one a
@@ -85,10 +85,11 @@ TEST_P(MixedPrecision, GivesTheGradientsOfFp32Rounded) {
 }
 
 TEST_P(MixedPrecision, TrainsAsFp32) {
-  const Course exact = train(GetParam(), DType::f32);
-  for (const Course& course : {train(GetParam(), DType::bf16), train(GetParam(), DType::f16, 64)}) {
+  const TrainingCurves exact = train(GetParam(), DType::f32);
+  for (const TrainingCurves& curves :
+       {train(GetParam(), DType::bf16), train(GetParam(), DType::f16, 64)}) {
     for (size_t i = 0; i < exact.losses.size(); ++i) {
-      EXPECT_NEAR(course.losses[i], exact.losses[i], 0.2 * std::max(0.5, exact.losses[i])) << i;
+      EXPECT_NEAR(curves.losses[i], exact.losses[i], 0.2 * std::max(0.5, exact.losses[i])) << i;
     }
   }
 }
@@ -96,9 +97,9 @@ TEST_P(MixedPrecision, TrainsAsFp32) {
 INSTANTIATE_TEST_SUITE_P(Families, MixedPrecision, testing::ValuesIn(kFamilies), family_test_name);
 
 TEST(HalfPrecision, OverflowsWhereTheLossScaleIsTooLarge) {
-  const Course course = train("bert-words", DType::f16, 1e12);
-  EXPECT_TRUE(course.skipped.front());
-  EXPECT_FALSE(std::isfinite(course.norms.front()));
+  const TrainingCurves curves = train("bert-words", DType::f16, 1e12);
+  EXPECT_TRUE(curves.skipped.front());
+  EXPECT_FALSE(std::isfinite(curves.norms.front()));
   EXPECT_FALSE(train("bert-words", DType::bf16, 1e12).skipped.front());
 }
 

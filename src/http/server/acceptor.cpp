@@ -50,14 +50,14 @@ void Acceptor::wait() {
                        [this](const boost::system::error_code& error) {
                          if (error) return;
                          if (accept_some(kAcceptsPerTurn) == Accepted::no_room) {
-                           rest();
+                           pause();
                          } else {
                            wait();
                          }
                        });
 }
 
-void Acceptor::rest() {
+void Acceptor::pause() {
   pause_.expires_after(kPause);
   pause_.async_wait([this](const boost::system::error_code& error) {
     if (!error && !draining_) wait();

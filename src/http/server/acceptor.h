@@ -28,7 +28,7 @@ class Acceptor {
 
  private:
   void wait();
-  void rest();
+  void pause();
   enum class Accepted { all, some, no_room };
   /// Accepts what is there, up to `most`; no_room: the system has no file or memory for another.
   Accepted accept_some(int most);

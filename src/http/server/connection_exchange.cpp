@@ -85,7 +85,7 @@ void Connection::refuse(Refusal refusal) {
 
 void Connection::respond(Response response) {
   if (!is_final_status(response.status)) response.status = 500;
-  if (response.status == kTooManyRequests) loop_.rest();
+  if (response.status == kTooManyRequests) loop_.pause();
   closes_ = response.close || !client_keeps_ || (ended_ && pending_.empty()) || loop_.draining();
   const Persistence persistence = closes_   ? Persistence::close
                                   : http11_ ? Persistence::implied

@@ -15,7 +15,7 @@ constexpr size_t kReadBytes = 64 * 1024;
 constexpr std::chrono::milliseconds kLingerTime{2000};
 /// How long a loop rests behind a refusal for overload, a small part of the 10 ms within which
 /// refusals are to come.
-constexpr std::chrono::milliseconds kRestTime{2};
+constexpr std::chrono::milliseconds kPauseTime{2};
 thread_local const Loop* running_loop = nullptr;  ///< whose thread this is
 
 std::array<std::chrono::milliseconds, kWaits> wait_times(const ServerOptions& options) {
@@ -135,11 +135,11 @@ void Loop::on_timer() {
   if (const auto next = deadlines_.earliest(); next != armed_) arm(next);
 }
 
-void Loop::rest() {
-  if (std::exchange(rests_, true)) return;
+void Loop::pause() {
+  if (std::exchange(pauses_, true)) return;
   boost::asio::post(*io_, [this] {
-    std::this_thread::sleep_for(kRestTime);
-    rests_ = false;
+    std::this_thread::sleep_for(kPauseTime);
+    pauses_ = false;
   });
 }
 

@@ -57,7 +57,7 @@ class Loop : public std::enable_shared_from_this<Loop> {
   const std::string& date();
   /// Notes that a request was refused because too many compute: what came meanwhile is looked at
   /// together, a moment later, so that refusals take little time from those that compute.
-  void rest();
+  void pause();
 
  private:
   void run();
@@ -76,7 +76,7 @@ class Loop : public std::enable_shared_from_this<Loop> {
   std::time_t date_time_ = -1;
   std::string date_;
   bool draining_ = false;
-  bool rests_ = false;  ///< whether a rest is to come
+  bool pauses_ = false;  ///< whether a pause is to come
   std::thread thread_;
 };
 

@@ -151,7 +151,7 @@ HWY_INLINE PanelProduct* ChooseProduct(int64_t count, std::integer_sequence<int,
 }
 
 /// Computes products in fp32; bf16 is widened where it is packed.
-struct WideProducts {
+struct Fp32Products {
   using Weight = float;
   static constexpr int64_t kTogether = 1;  ///< terms of a sum that one step takes
   static constexpr int64_t kTerms = 1;     ///< zeros fill a sum over keys up to a multiple

@@ -139,8 +139,8 @@ void Attend(const Products& products, const AttentionBlock<In, Out>& block,
 }
 
 template <typename In, typename Out>
-void AttendWide(const AttentionBlock<In, Out>& block, const AttentionTiles& tiles, float* memory) {
-  Attend(WideProducts{}, block, tiles, memory);
+void AttendFp32(const AttentionBlock<In, Out>& block, const AttentionTiles& tiles, float* memory) {
+  Attend(Fp32Products{}, block, tiles, memory);
 }
 template <typename Out>
 void AttendPairs(const AttentionBlock<bf16, Out>& block, const AttentionTiles& tiles,
@@ -200,7 +200,7 @@ AttendFunction<In, Out>* choose_attend(const AttentionShape& shape) {
       return HONE_TARGET_FUNCTION(AttendPairs<Out>);
     }
   }
-  return HONE_TARGET_FUNCTION(AttendWide<In, Out>);
+  return HONE_TARGET_FUNCTION(AttendFp32<In, Out>);
 }
 
 }  // namespace

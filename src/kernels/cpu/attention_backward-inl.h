@@ -49,8 +49,8 @@ HWY_INLINE PanelProduct* ChooseTransposed(int64_t count, std::integer_sequence<i
   return table[count - 1];
 }
 
-/// Adds to WideProducts what else the backward pass needs of its products.
-struct WideGradients : WideProducts {
+/// Adds to Fp32Products what else the backward pass needs of its products.
+struct Fp32Gradients : Fp32Products {
   /// Gives the product for 1 to kRows rows and at least `columns` columns of a panel.
   static PanelProduct* Transposed(int64_t rows, int64_t columns) {
     constexpr auto counts = std::make_integer_sequence<int, kRows>();

@@ -148,8 +148,8 @@ void AttendBackward(const BackwardTask<T>& task, const BackwardTiles& tiles, flo
 }
 
 template <typename T>
-void AttendBackwardWide(const BackwardTask<T>& task, const BackwardTiles& tiles, float* memory) {
-  AttendBackward<WideGradients>(task, tiles, memory);
+void AttendBackwardFp32(const BackwardTask<T>& task, const BackwardTiles& tiles, float* memory) {
+  AttendBackward<Fp32Gradients>(task, tiles, memory);
 }
 void AttendBackwardPairs(const BackwardTask<bf16>& task, const BackwardTiles& tiles,
                          float* memory) {
@@ -200,7 +200,7 @@ BackwardFunction<T>* choose_kernel(const AttentionShape& shape, const AttentionB
       return HONE_TARGET_FUNCTION(AttendBackwardPairs);
     }
   }
-  return HONE_TARGET_FUNCTION(AttendBackwardWide<T>);
+  return HONE_TARGET_FUNCTION(AttendBackwardFp32<T>);
 }
 
 /// Gives the floats of one worker, in whole lines.

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "base/thread_pool.h"
+#include "kernels/cpu/accumulator.h"
 #include "kernels/cpu/attention.h"
-#include "kernels/cpu/wide.h"
 
 namespace hone::kernels {
 
@@ -20,14 +20,14 @@ struct HeadGradients {
 template <typename T>
 struct AttentionBackward {
   HeadRows<T> q, k, v;
-  const T* out;             ///< [query rows, heads * head_size], dense
-  const T* dout;            ///< its gradient, the same layout
-  const Wide<T>* log_sums;  ///< [query rows, heads]
-  RelativePositionsOf<Wide<T>> relative = {};
+  const T* out;                    ///< [query rows, heads * head_size], dense
+  const T* dout;                   ///< its gradient, the same layout
+  const Accumulator<T>* log_sums;  ///< [query rows, heads]
+  RelativePositionsOf<Accumulator<T>> relative = {};
   Dropout dropout = {};
 
-  HeadGradients<T> dq, dk, dv;    ///< =; beside one another, overlapping nothing
-  Wide<T>* ddistances = nullptr;  ///< += the gradient of relative.distances; null: frozen
+  HeadGradients<T> dq, dk, dv;           ///< =; beside one another, overlapping nothing
+  Accumulator<T>* ddistances = nullptr;  ///< += the gradient of relative.distances; null: frozen
 };
 
 /// Bytes of scratch for a batch of so many query rows, aligned as 64 bytes. A worker touches no

@@ -12,7 +12,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace hone::kernels::HWY_NAMESPACE {
 
-/// WideGradients for pairs of bf16. Scores that are summed over queries become pairs of two
+/// Fp32Gradients for pairs of bf16. Scores that are summed over queries become pairs of two
 /// queries' scores, one row for two, over rows that are already used up; those that are summed over
 /// keys become bf16.
 struct PairGradients : PairProducts {

@@ -24,7 +24,7 @@ HWY_INLINE hn::Vec<U32> LoadPairs(const bf16* first, const bf16* second, int64_t
   return hn::Or(high, hn::ShiftRight<16>(load(first)));
 }
 
-/// WideProducts for pairs of bf16; the head size is even.
+/// Fp32Products for pairs of bf16; the head size is even.
 struct PairProducts {
   using Weight = bf16;
   static constexpr int64_t kTogether = 2;

@@ -41,11 +41,11 @@ void sum_channels(int64_t rows, int64_t width, double* parts, ThreadPool& pool, 
 
 template <typename T>
 void normalize(const BatchNorm<T>& norm, const T* x, int64_t rows, int64_t width,
-               const Wide<T>* mean, const Wide<T>* rstd, T* y, ThreadPool& pool) {
+               const Accumulator<T>* mean, const Accumulator<T>* rstd, T* y, ThreadPool& pool) {
   for_row_ranges(rows, width, pool, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       for (int64_t i = 0; i < width; ++i) {
-        const Wide<T> xhat = (load(x[row * width + i]) - mean[i]) * rstd[i];
+        const Accumulator<T> xhat = (load(x[row * width + i]) - mean[i]) * rstd[i];
         store(xhat * norm.weight[i] + norm.bias[i], y[row * width + i]);
       }
     }
@@ -64,9 +64,10 @@ void batch_norm_infer(const BatchNorm<T>& norm, const T* x, int64_t rows, int64_
                       ThreadPool& pool) {
   for_row_ranges(rows, width, pool, [&](int64_t begin, int64_t end) {
     for (int64_t i = 0; i < width; ++i) {
-      const auto rstd = static_cast<Wide<T>>(1 / std::sqrt(norm.running_variance[i] + norm.eps));
+      const auto rstd =
+          static_cast<Accumulator<T>>(1 / std::sqrt(norm.running_variance[i] + norm.eps));
       for (int64_t row = begin; row < end; ++row) {
-        const Wide<T> xhat = (load(x[row * width + i]) - norm.running_mean[i]) * rstd;
+        const Accumulator<T> xhat = (load(x[row * width + i]) - norm.running_mean[i]) * rstd;
         store(xhat * norm.weight[i] + norm.bias[i], y[row * width + i]);
       }
     }
@@ -75,12 +76,13 @@ void batch_norm_infer(const BatchNorm<T>& norm, const T* x, int64_t rows, int64_
 
 template <typename T>
 void batch_norm_train(const BatchNorm<T>& norm, const T* x, int64_t rows, int64_t width, T* y,
-                      Wide<T>* mean, Wide<T>* rstd, void* workspace, ThreadPool& pool) {
+                      Accumulator<T>* mean, Accumulator<T>* rstd, void* workspace,
+                      ThreadPool& pool) {
   if (rows == 0) return;
   if (norm.frozen) {
     for (int64_t i = 0; i < width; ++i) {
       mean[i] = norm.running_mean[i];
-      rstd[i] = static_cast<Wide<T>>(1 / std::sqrt(norm.running_variance[i] + norm.eps));
+      rstd[i] = static_cast<Accumulator<T>>(1 / std::sqrt(norm.running_variance[i] + norm.eps));
     }
     return normalize(norm, x, rows, width, mean, rstd, y, pool);
   }
@@ -89,17 +91,17 @@ void batch_norm_train(const BatchNorm<T>& norm, const T* x, int64_t rows, int64_
   sum_channels(rows, width, parts, pool, [&](int64_t row, int64_t i, double& sum, double&) {
     sum += load(x[row * width + i]);
   });
-  for (int64_t i = 0; i < width; ++i) mean[i] = static_cast<Wide<T>>(parts[i] / count);
+  for (int64_t i = 0; i < width; ++i) mean[i] = static_cast<Accumulator<T>>(parts[i] / count);
   sum_channels(rows, width, parts, pool, [&](int64_t row, int64_t i, double& sum, double&) {
     const double centred = static_cast<double>(load(x[row * width + i])) - mean[i];
     sum += centred * centred;
   });
   for (int64_t i = 0; i < width; ++i) {
     const double variance = parts[i] / count;
-    rstd[i] = static_cast<Wide<T>>(1 / std::sqrt(variance + norm.eps));
+    rstd[i] = static_cast<Accumulator<T>>(1 / std::sqrt(variance + norm.eps));
     const double unbiased = rows > 1 ? parts[i] / (count - 1) : variance;
-    const auto blend = [&](Wide<T>& running, double now) {
-      running = static_cast<Wide<T>>((1 - norm.momentum) * running + norm.momentum * now);
+    const auto blend = [&](Accumulator<T>& running, double now) {
+      running = static_cast<Accumulator<T>>((1 - norm.momentum) * running + norm.momentum * now);
     };
     blend(norm.running_mean[i], mean[i]);
     blend(norm.running_variance[i], unbiased);
@@ -108,10 +110,10 @@ void batch_norm_train(const BatchNorm<T>& norm, const T* x, int64_t rows, int64_
 }
 
 template <typename T>
-void batch_norm_backward(bool frozen, const T* dy, const T* x, const Wide<T>* mean,
-                         const Wide<T>* rstd, const Wide<T>* weight, int64_t rows, int64_t width,
-                         T* dx, Wide<T>* dweight, Wide<T>* dbias, void* workspace,
-                         ThreadPool& pool) {
+void batch_norm_backward(bool frozen, const T* dy, const T* x, const Accumulator<T>* mean,
+                         const Accumulator<T>* rstd, const Accumulator<T>* weight, int64_t rows,
+                         int64_t width, T* dx, Accumulator<T>* dweight, Accumulator<T>* dbias,
+                         void* workspace, ThreadPool& pool) {
   if (rows == 0) return;
   auto* parts = static_cast<double*>(workspace);
   sum_channels(rows, width, parts, pool, [&](int64_t row, int64_t i, double& sum, double& dot) {
@@ -121,8 +123,8 @@ void batch_norm_backward(bool frozen, const T* dy, const T* x, const Wide<T>* me
   });
   const auto count = static_cast<double>(rows);
   for (int64_t i = 0; i < width; ++i) {
-    if (dbias) dbias[i] += static_cast<Wide<T>>(parts[i]);
-    if (dweight) dweight[i] += static_cast<Wide<T>>(parts[width + i]);
+    if (dbias) dbias[i] += static_cast<Accumulator<T>>(parts[i]);
+    if (dweight) dweight[i] += static_cast<Accumulator<T>>(parts[width + i]);
   }
   if (frozen) std::fill(parts, parts + 2 * width, 0.);
   for_row_ranges(rows, width, pool, [&](int64_t begin, int64_t end) {
@@ -131,7 +133,7 @@ void batch_norm_backward(bool frozen, const T* dy, const T* x, const Wide<T>* me
         const int64_t at = row * width + i;
         const double xhat = (load(x[at]) - mean[i]) * rstd[i];
         const double g = load(dy[at]) - parts[i] / count - xhat * parts[width + i] / count;
-        store(static_cast<Wide<T>>(g * rstd[i] * weight[i]), dx[at]);
+        store(static_cast<Accumulator<T>>(g * rstd[i] * weight[i]), dx[at]);
       }
     }
   });

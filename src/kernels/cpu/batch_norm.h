@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "base/thread_pool.h"
-#include "kernels/cpu/wide.h"
+#include "kernels/cpu/accumulator.h"
 
 namespace hone::kernels {
 
@@ -12,10 +12,10 @@ namespace hone::kernels {
 /// (running = (1 - momentum) running + momentum batch's, the variance by n - 1 as PyTorch has it).
 template <typename T>
 struct BatchNorm {
-  const Wide<T>* weight;
-  const Wide<T>* bias;
-  Wide<T>* running_mean;
-  Wide<T>* running_variance;
+  const Accumulator<T>* weight;
+  const Accumulator<T>* bias;
+  Accumulator<T>* running_mean;
+  Accumulator<T>* running_variance;
   double eps;
   double momentum;
   bool frozen = false;  ///< training takes the running statistics, and leaves them
@@ -35,14 +35,15 @@ size_t batch_norm_workspace(int64_t rows, int64_t width);
 /// threads.
 template <typename T>
 void batch_norm_train(const BatchNorm<T>& norm, const T* x, int64_t rows, int64_t width, T* y,
-                      Wide<T>* mean, Wide<T>* rstd, void* workspace, ThreadPool& pool);
+                      Accumulator<T>* mean, Accumulator<T>* rstd, void* workspace,
+                      ThreadPool& pool);
 
 /// Sets (=) dx and adds (+=) to dweight and dbias, which may be null. Frozen statistics do not
 /// depend on x.
 template <typename T>
-void batch_norm_backward(bool frozen, const T* dy, const T* x, const Wide<T>* mean,
-                         const Wide<T>* rstd, const Wide<T>* weight, int64_t rows, int64_t width,
-                         T* dx, Wide<T>* dweight, Wide<T>* dbias, void* workspace,
-                         ThreadPool& pool);
+void batch_norm_backward(bool frozen, const T* dy, const T* x, const Accumulator<T>* mean,
+                         const Accumulator<T>* rstd, const Accumulator<T>* weight, int64_t rows,
+                         int64_t width, T* dx, Accumulator<T>* dweight, Accumulator<T>* dbias,
+                         void* workspace, ThreadPool& pool);
 
 }  // namespace hone::kernels

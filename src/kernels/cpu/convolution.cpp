@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/cpu/accumulator.h"
 #include "kernels/cpu/gemm_kernel.h"
 #include "kernels/cpu/rows.h"
-#include "kernels/cpu/wide.h"
 
 namespace hone::kernels {
 namespace {
@@ -153,9 +153,9 @@ void spread(const Phase& phase, const T* pixels, ThreadPool& pool) {
       const int64_t at = ((row / grid * window.height + y) * window.width + x) * window.channels;
       const T* from = pixels + row * window.channels;
       for (int64_t c = 0; c < window.channels; ++c) {
-        Wide<T> sum = load_wide(from[c]);
-        if (add) sum += load_wide(add[at + c]);
-        store_wide(sum, dx[at + c]);
+        Accumulator<T> sum = to_accumulator(from[c]);
+        if (add) sum += to_accumulator(add[at + c]);
+        store_rounded(sum, dx[at + c]);
       }
     }
   });

@@ -71,13 +71,14 @@ void add_distillation(const T* logits, const T* teacher, int64_t n, int64_t clas
       if (outputs.dlogits) outputs.dlogits[row * classes + c] += static_cast<T>(slope * factor);
     };
     switch (options.kind) {
-      case TeacherKind::classes:
+      case LossKind::cross_entropy:
+      case LossKind::soft_cross_entropy:
         sum += classes_loss(own, taught, classes, t, add);
         break;
-      case TeacherKind::values:
+      case LossKind::squared_error:
         sum += values_loss(own, taught, classes, add);
         break;
-      case TeacherKind::flags:
+      case LossKind::binary_cross_entropy:
         sum += flags_loss(own, taught, classes, t, add);
         break;
     }

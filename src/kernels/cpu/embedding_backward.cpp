@@ -114,7 +114,8 @@ size_t embedding_backward_workspace(int64_t tokens) {
 
 template <typename T>
 void embedding_backward(const T* dsum, const int32_t* ids, int64_t tokens, int64_t width,
-                        Wide<T>* dtable, void* workspace, ThreadPool& pool, int64_t padding) {
+                        Accumulator<T>* dtable, void* workspace, ThreadPool& pool,
+                        int64_t padding) {
   const auto add_rows = rows_adder<T>();
   const int32_t* order = nullptr;
   if (ids) {

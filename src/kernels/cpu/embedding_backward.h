@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "base/thread_pool.h"
-#include "kernels/cpu/wide.h"
+#include "kernels/cpu/accumulator.h"
 #include "tensor/dtype.h"
 
 namespace hone::kernels {
@@ -18,7 +18,8 @@ size_t embedding_backward_workspace(int64_t tokens);
 /// on the threads. T is float, bf16 or double.
 template <typename T>
 void embedding_backward(const T* dsum, const int32_t* ids, int64_t tokens, int64_t width,
-                        Wide<T>* dtable, void* workspace, ThreadPool& pool, int64_t padding = -1);
+                        Accumulator<T>* dtable, void* workspace, ThreadPool& pool,
+                        int64_t padding = -1);
 
 /// Backward of gather_rows(): dx row index[i] += dy row i, or with `set` dx becomes 0 elsewhere.
 /// dy is dense [count, width], dx [rows, width]; no index comes twice.

@@ -199,9 +199,10 @@ size_t layer_norm_backward_workspace(int64_t rows, int64_t width) {
 }
 
 template <typename Grad, typename T>
-void layer_norm_backward(const Grad* dy, const T* xhat, const Wide<T>* rstd, const Wide<T>* weight,
-                         int64_t rows, int64_t width, const Dropout& dropout,
-                         NormGradients<T> gradients, void* workspace, ThreadPool& pool) {
+void layer_norm_backward(const Grad* dy, const T* xhat, const Accumulator<T>* rstd,
+                         const Accumulator<T>* weight, int64_t rows, int64_t width,
+                         const Dropout& dropout, NormGradients<T> gradients, void* workspace,
+                         ThreadPool& pool) {
   if (rows == 0) return;
   if constexpr (std::is_same_v<T, double>) {
     backward_f64(dy, xhat, rstd, weight, rows, width, dropout, gradients);
@@ -225,7 +226,7 @@ void layer_norm_backward(const Grad* dy, const T* xhat, const Wide<T>* rstd, con
 }
 
 template <typename T>
-void add_column_sums(const T* x, int64_t stride, int64_t rows, int64_t width, Wide<T>* out,
+void add_column_sums(const T* x, int64_t stride, int64_t rows, int64_t width, Accumulator<T>* out,
                      void* workspace, ThreadPool& pool) {
   if (rows == 0) return;
   if constexpr (std::is_same_v<T, double>) {

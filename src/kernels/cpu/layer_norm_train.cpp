@@ -157,7 +157,7 @@ size_t layer_norm_train_workspace(int64_t width, int threads) {
 
 template <typename In, typename T, typename Out>
 void layer_norm_train(const In* x, const T* residual, const Dropout& dropout,
-                      const NormWeightsOf<Wide<T>>& norm, int64_t rows, int64_t width,
+                      const NormWeightsOf<Accumulator<T>>& norm, int64_t rows, int64_t width,
                       Normalized<T> normalized, Out* y, void* workspace, ThreadPool& pool) {
   if constexpr (std::is_same_v<T, double>) {
     std::vector<double> sum(width);
@@ -179,8 +179,8 @@ void layer_norm_train(const In* x, const T* residual, const Dropout& dropout,
 }
 
 template <typename T, typename Out>
-void norm_affine(const T* xhat, const NormWeightsOf<Wide<T>>& norm, int64_t rows, int64_t width,
-                 Out* y, ThreadPool& pool) {
+void norm_affine(const T* xhat, const NormWeightsOf<Accumulator<T>>& norm, int64_t rows,
+                 int64_t width, Out* y, ThreadPool& pool) {
   if constexpr (std::is_same_v<T, double>) {
     for (int64_t i = 0; i < rows * width; ++i) {
       y[i] = xhat[i] * norm.weight[i % width] + norm.bias[i % width];
@@ -194,7 +194,7 @@ void norm_affine(const T* xhat, const NormWeightsOf<Wide<T>>& norm, int64_t rows
 
 template <typename Table, typename T>
 void embed_and_normalize_train(const EmbeddingTables<Table>& tables, const EmbeddingIds& ids,
-                               int64_t tokens, const NormWeightsOf<Wide<T>>& norm,
+                               int64_t tokens, const NormWeightsOf<Accumulator<T>>& norm,
                                Normalized<T> normalized, T* y, ThreadPool& pool) {
   if constexpr (std::is_same_v<T, double>) {
     const int64_t width = tables.width;

@@ -4,10 +4,10 @@
 #include <cstdint>
 
 #include "base/thread_pool.h"
+#include "kernels/cpu/accumulator.h"
 #include "kernels/cpu/dropout.h"
 #include "kernels/cpu/embedding.h"
 #include "kernels/cpu/layer_norm.h"
-#include "kernels/cpu/wide.h"
 
 namespace hone::kernels {
 
@@ -15,7 +15,7 @@ namespace hone::kernels {
 template <typename T>
 struct Normalized {
   T* xhat;
-  Wide<T>* rstd;
+  Accumulator<T>* rstd;
 };
 
 /// Bytes of scratch of layer_norm_train(), aligned as 64 bytes.
@@ -29,20 +29,20 @@ size_t layer_norm_train_workspace(int64_t width, int threads);
 /// and bf16.
 template <typename In, typename T, typename Out>
 void layer_norm_train(const In* x, const T* residual, const Dropout& dropout,
-                      const NormWeightsOf<Wide<T>>& norm, int64_t rows, int64_t width,
+                      const NormWeightsOf<Accumulator<T>>& norm, int64_t rows, int64_t width,
                       Normalized<T> normalized, Out* y, void* workspace, ThreadPool& pool);
 
 /// Computes y = xhat * weight + bias once more, for a backward pass that did not keep y, with the
 /// bits of layer_norm_train() and of embed_and_normalize_train(). y may be xhat.
 template <typename T, typename Out>
-void norm_affine(const T* xhat, const NormWeightsOf<Wide<T>>& norm, int64_t rows, int64_t width,
-                 Out* y, ThreadPool& pool);
+void norm_affine(const T* xhat, const NormWeightsOf<Accumulator<T>>& norm, int64_t rows,
+                 int64_t width, Out* y, ThreadPool& pool);
 
 /// Computes layer_norm_train() with s the sum of embeddings as in embed_and_normalize(). BERT drops
 /// behind the norm: apply_dropout() on y. (Table, T): float or bf16 each, or (double, double).
 template <typename Table, typename T>
 void embed_and_normalize_train(const EmbeddingTables<Table>& tables, const EmbeddingIds& ids,
-                               int64_t tokens, const NormWeightsOf<Wide<T>>& norm,
+                               int64_t tokens, const NormWeightsOf<Accumulator<T>>& norm,
                                Normalized<T> normalized, T* y, ThreadPool& pool);
 
 }  // namespace hone::kernels

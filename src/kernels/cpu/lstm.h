@@ -1,7 +1,7 @@
 #pragma once
 
+#include "kernels/cpu/accumulator.h"
 #include "kernels/cpu/gemm.h"
-#include "kernels/cpu/wide.h"
 
 namespace hone::kernels {
 
@@ -18,11 +18,11 @@ struct LstmShape {
 /// behind sigmoid (i, f, o) and tanh (g). A sequence begins with zeros.
 template <typename T>
 struct LstmForward {
-  const T* x = nullptr;           ///< [tokens, 4 * hidden], the input's share of the gates
-  const Wide<T>* bias = nullptr;  ///< [4 * hidden], or null
-  T* h = nullptr;                 ///< [tokens, hidden]
-  T* gates = nullptr;             ///< [tokens, 4 * hidden] behind their functions; null: not kept
-  Wide<T>* cells = nullptr;       ///< [tokens, hidden]; null where gates is
+  const T* x = nullptr;                  ///< [tokens, 4 * hidden], the input's share of the gates
+  const Accumulator<T>* bias = nullptr;  ///< [4 * hidden], or null
+  T* h = nullptr;                        ///< [tokens, hidden]
+  T* gates = nullptr;               ///< [tokens, 4 * hidden] behind their functions; null: not kept
+  Accumulator<T>* cells = nullptr;  ///< [tokens, hidden]; null where gates is
 };
 
 template <typename T>
@@ -30,7 +30,7 @@ struct LstmBackward {
   const T* dh = nullptr;
   const T* h = nullptr;
   const T* gates = nullptr;
-  const Wide<T>* cells = nullptr;
+  const Accumulator<T>* cells = nullptr;
   T* dx = nullptr;      ///< [tokens, 4 * hidden] (=)
   T* before = nullptr;  ///< [tokens, hidden] (=): h of the row before, 0 in a sequence's first
 };

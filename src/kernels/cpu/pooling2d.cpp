@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/cpu/accumulator.h"
 #include "kernels/cpu/rows.h"
-#include "kernels/cpu/wide.h"
 
 namespace hone::kernels {
 namespace {
@@ -47,8 +47,8 @@ void each_pixel(int64_t images, int64_t height, int64_t width, int64_t channels,
 }
 
 template <typename T>
-void store_part(const Wide<T>* from, const Range& part, T* row) {
-  for (int64_t c = part.begin; c < part.end; ++c) store_wide(from[c - part.begin], row[c]);
+void store_part(const Accumulator<T>* from, const Range& part, T* row) {
+  for (int64_t c = part.begin; c < part.end; ++c) store_rounded(from[c - part.begin], row[c]);
 }
 
 }  // namespace
@@ -58,9 +58,9 @@ void max_pool(const Window& window, int64_t images, const T* x, T* y, uint8_t* p
               ThreadPool& pool) {
   const int64_t height = window.out_height(), width = window.out_width();
   const auto body = [&](int64_t image, int64_t out_y, int64_t out_x, const Range& part) {
-    Wide<T> most[kPart];
+    Accumulator<T> most[kPart];
     uint8_t place[kPart] = {};
-    std::fill(most, most + kPart, -std::numeric_limits<Wide<T>>::infinity());
+    std::fill(most, most + kPart, -std::numeric_limits<Accumulator<T>>::infinity());
     const Range down = covered(window, out_y, window.height);
     const Range across = covered(window, out_x, window.width);
     for (int64_t in_y = down.begin; in_y < down.end; ++in_y) {
@@ -70,8 +70,8 @@ void max_pool(const Window& window, int64_t images, const T* x, T* y, uint8_t* p
                             window.padding - out_x * window.stride;
         const bool first = in_y == down.begin && in_x == across.begin;
         for (int64_t c = part.begin; c < part.end; ++c) {
-          const Wide<T> value = load_wide(row[c]);
-          Wide<T>& held = most[c - part.begin];
+          const Accumulator<T> value = to_accumulator(row[c]);
+          Accumulator<T>& held = most[c - part.begin];
           if (!first && !(value > held) && !std::isnan(value)) continue;
           held = value;
           place[c - part.begin] = static_cast<uint8_t>(tap);
@@ -93,7 +93,7 @@ void max_pool_backward(const Window& window, int64_t images, const T* dy, const 
                        T* dx, ThreadPool& pool) {
   const int64_t height = window.out_height(), width = window.out_width();
   const auto body = [&](int64_t image, int64_t y, int64_t x, const Range& part) {
-    Wide<T> sums[kPart] = {};
+    Accumulator<T> sums[kPart] = {};
     const Range down = covering(window, y, height), across = covering(window, x, width);
     for (int64_t out_y = down.begin; out_y < down.end; ++out_y) {
       for (int64_t out_x = across.begin; out_x < across.end; ++out_x) {
@@ -101,7 +101,7 @@ void max_pool_backward(const Window& window, int64_t images, const T* dy, const 
         const int64_t tap = (y + window.padding - out_y * window.stride) * window.kernel + x +
                             window.padding - out_x * window.stride;
         for (int64_t c = part.begin; c < part.end; ++c) {
-          if (places[row + c] == tap) sums[c - part.begin] += load_wide(dy[row + c]);
+          if (places[row + c] == tap) sums[c - part.begin] += to_accumulator(dy[row + c]);
         }
       }
     }
@@ -113,18 +113,19 @@ void max_pool_backward(const Window& window, int64_t images, const T* dy, const 
 template <typename T>
 void average_pool(const Window& window, int64_t images, const T* x, T* y, ThreadPool& pool) {
   const int64_t height = window.out_height(), width = window.out_width();
-  const auto count = static_cast<Wide<T>>(window.kernel * window.kernel);
+  const auto count = static_cast<Accumulator<T>>(window.kernel * window.kernel);
   const auto body = [&](int64_t image, int64_t out_y, int64_t out_x, const Range& part) {
-    Wide<T> sums[kPart] = {};
+    Accumulator<T> sums[kPart] = {};
     const Range down = covered(window, out_y, window.height);
     const Range across = covered(window, out_x, window.width);
     for (int64_t in_y = down.begin; in_y < down.end; ++in_y) {
       for (int64_t in_x = across.begin; in_x < across.end; ++in_x) {
         const T* row = x + ((image * window.height + in_y) * window.width + in_x) * window.channels;
-        for (int64_t c = part.begin; c < part.end; ++c) sums[c - part.begin] += load_wide(row[c]);
+        for (int64_t c = part.begin; c < part.end; ++c)
+          sums[c - part.begin] += to_accumulator(row[c]);
       }
     }
-    for (Wide<T>& sum : sums) sum /= count;
+    for (Accumulator<T>& sum : sums) sum /= count;
     store_part(sums, part, y + ((image * height + out_y) * width + out_x) * window.channels);
   };
   each_pixel(images, height, width, window.channels, pool, body);
@@ -134,17 +135,18 @@ template <typename T>
 void average_pool_backward(const Window& window, int64_t images, const T* dy, T* dx,
                            ThreadPool& pool) {
   const int64_t height = window.out_height(), width = window.out_width();
-  const auto count = static_cast<Wide<T>>(window.kernel * window.kernel);
+  const auto count = static_cast<Accumulator<T>>(window.kernel * window.kernel);
   const auto body = [&](int64_t image, int64_t y, int64_t x, const Range& part) {
-    Wide<T> sums[kPart] = {};
+    Accumulator<T> sums[kPart] = {};
     const Range down = covering(window, y, height), across = covering(window, x, width);
     for (int64_t out_y = down.begin; out_y < down.end; ++out_y) {
       for (int64_t out_x = across.begin; out_x < across.end; ++out_x) {
         const T* row = dy + ((image * height + out_y) * width + out_x) * window.channels;
-        for (int64_t c = part.begin; c < part.end; ++c) sums[c - part.begin] += load_wide(row[c]);
+        for (int64_t c = part.begin; c < part.end; ++c)
+          sums[c - part.begin] += to_accumulator(row[c]);
       }
     }
-    for (Wide<T>& sum : sums) sum /= count;
+    for (Accumulator<T>& sum : sums) sum /= count;
     store_part(sums, part, dx + ((image * window.height + y) * window.width + x) * window.channels);
   };
   each_pixel(images, window.height, window.width, window.channels, pool, body);
@@ -154,12 +156,13 @@ template <typename T>
 void global_average(int64_t images, int64_t pixels, int64_t channels, const T* x, T* y,
                     ThreadPool& pool) {
   each_pixel(images, 1, 1, channels, pool, [&](int64_t image, int64_t, int64_t, const Range& part) {
-    Wide<T> sums[kPart] = {};
+    Accumulator<T> sums[kPart] = {};
     for (int64_t pixel = 0; pixel < pixels; ++pixel) {
       const T* row = x + (image * pixels + pixel) * channels;
-      for (int64_t c = part.begin; c < part.end; ++c) sums[c - part.begin] += load_wide(row[c]);
+      for (int64_t c = part.begin; c < part.end; ++c)
+        sums[c - part.begin] += to_accumulator(row[c]);
     }
-    for (Wide<T>& sum : sums) sum /= static_cast<Wide<T>>(pixels);
+    for (Accumulator<T>& sum : sums) sum /= static_cast<Accumulator<T>>(pixels);
     store_part(sums, part, y + image * channels);
   });
 }
@@ -171,7 +174,8 @@ void global_average_backward(int64_t images, int64_t pixels, int64_t channels, c
     for (int64_t row = begin; row < end; ++row) {
       const T* from = dy + row / pixels * channels;
       for (int64_t c = 0; c < channels; ++c) {
-        store_wide(load_wide(from[c]) / static_cast<Wide<T>>(pixels), dx[row * channels + c]);
+        store_rounded(to_accumulator(from[c]) / static_cast<Accumulator<T>>(pixels),
+                      dx[row * channels + c]);
       }
     }
   });

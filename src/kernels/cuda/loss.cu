@@ -105,7 +105,7 @@ __device__ double teacher_row(const Loss& a, int64_t row, double factor) {
   const float* y = a.teacher + row * a.classes;
   const double t = a.temperature;
   const auto width = static_cast<double>(a.classes);
-  const bool classes = a.kind == LossKind::cross_entropy;
+  const bool classes = a.kind == LossKind::cross_entropy || a.kind == LossKind::soft_cross_entropy;
   const double x_sum = classes ? log_sum_exp(x, a.classes, t) : 0.0;
   const double y_sum = classes ? log_sum_exp(y, a.classes, t) : 0.0;
   double loss = 0;

@@ -56,9 +56,9 @@ __global__ void __launch_bounds__(4 * K)
   if (threadIdx.x < K) state[0][threadIdx.x] = 0.0f;
   const int64_t first = offsets[blockIdx.x];
   const int length = offsets[blockIdx.x + 1] - static_cast<int>(first);
-  const int64_t wide = 4 * int64_t{hidden};
+  const int64_t gates_width = 4 * int64_t{hidden};
   const auto load = [&](int t) {
-    return is_there && t < length ? to_float(x[(first + t) * wide + column]) : 0.0f;
+    return is_there && t < length ? to_float(x[(first + t) * gates_width + column]) : 0.0f;
   };
   float ahead[kAhead];
 #pragma unroll
@@ -84,7 +84,7 @@ __global__ void __launch_bounds__(4 * K)
         const int64_t row = first + t;
         if (gate == 0) h[row * hidden + unit] = from_float<T>(out);
         if (kKeeps) {
-          gates[row * wide + column] = from_float<T>(own);
+          gates[row * gates_width + column] = from_float<T>(own);
           if (gate == 1) cells[row * hidden + unit] = c;
         }
       }
@@ -119,11 +119,11 @@ __global__ void __launch_bounds__(4 * K)
   }
   const int64_t first = offsets[blockIdx.x];
   const int length = offsets[blockIdx.x + 1] - static_cast<int>(first);
-  const int64_t wide = 4 * int64_t{hidden};
+  const int64_t gates_width = 4 * int64_t{hidden};
   const auto load = [&](int t) -> StepBefore {
     if (!is_there || t < 0) return {0.0f, 0.0f, 0.0f};
     const int64_t row = first + t;
-    return {to_float(gates[row * wide + column]), to_float(dh[row * hidden + unit]),
+    return {to_float(gates[row * gates_width + column]), to_float(dh[row * hidden + unit]),
             t > 0 ? cells[(row - 1) * hidden + unit] : 0.0f};
   };
   StepBefore ahead[kAhead];
@@ -153,7 +153,7 @@ __global__ void __launch_bounds__(4 * K)
       slopes[u % 2][gate][unit] = own;
       if (is_there) {
         const int64_t row = first + t;
-        dx[row * wide + column] = from_float<T>(own);
+        dx[row * gates_width + column] = from_float<T>(own);
         if (gate == 0) {
           before[row * hidden + unit] = t > 0 ? h[(row - 1) * hidden + unit] : from_float<T>(0.0f);
         }
@@ -164,7 +164,7 @@ __global__ void __launch_bounds__(4 * K)
       dh_next = sum + __shfl_xor_sync(kAll, sum, 2);
     }
   }
-  clear_rows_behind(dx, offsets[sequences], tokens, wide);
+  clear_rows_behind(dx, offsets[sequences], tokens, gates_width);
   clear_rows_behind(before, offsets[sequences], tokens, hidden);
 }
 

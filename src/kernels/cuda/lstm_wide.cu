@@ -19,7 +19,7 @@ __global__ void __launch_bounds__(kThreads)
   let_next_kernel_start();
   wait_for_kernel_before();
   const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
-  const int64_t wide = 4 * int64_t{hidden};
+  const int64_t gates_width = 4 * int64_t{hidden};
   for (int j = static_cast<int>(threadIdx.x); j < hidden; j += kThreads) state[j] = c[j] = 0.0f;
   __syncthreads();
   for (int64_t row = offsets[blockIdx.x]; row < offsets[blockIdx.x + 1]; ++row) {
@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(kThreads)
       }
       sum = warp_sum(sum);
       if (lane == 0) {
-        sums[column] = sum + to_float(x[row * wide + column]) + (bias ? bias[column] : 0.0f);
+        sums[column] = sum + to_float(x[row * gates_width + column]) + (bias ? bias[column] : 0.0f);
       }
     }
     __syncthreads();
@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(kThreads)
       state[j] = rounded_to<T>(o * fast_tanh(c[j]));
       h[row * hidden + j] = from_float<T>(state[j]);
       if (!gates) continue;
-      T* own = gates + row * wide + j;
+      T* own = gates + row * gates_width + j;
       own[0] = from_float<T>(i);
       own[hidden] = from_float<T>(f);
       own[2 * hidden] = from_float<T>(g);
@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(kThreads)
   float* dc_next = memory + 5 * hidden;
   let_next_kernel_start();
   wait_for_kernel_before();
-  const int64_t wide = 4 * int64_t{hidden};
+  const int64_t gates_width = 4 * int64_t{hidden};
   const int64_t first = offsets[blockIdx.x];
   for (int j = static_cast<int>(threadIdx.x); j < hidden; j += kThreads) {
     dh_next[j] = dc_next[j] = 0.0f;
@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(kThreads)
   __syncthreads();
   for (int64_t row = offsets[blockIdx.x + 1] - 1; row >= first; --row) {
     for (int j = static_cast<int>(threadIdx.x); j < hidden; j += kThreads) {
-      const T* own = gates + row * wide + j;
+      const T* own = gates + row * gates_width + j;
       const float i = to_float(own[0]), f = to_float(own[hidden]);
       const float g = to_float(own[2 * hidden]), o = to_float(own[3 * hidden]);
       const float tanh_c = fast_tanh(cells[row * hidden + j]);
@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(kThreads)
       for (int q = 0; q < 4; ++q) {
         const T stored = from_float<T>(found[q]);
         slopes[q * hidden + j] = to_float(stored);
-        dx[row * wide + q * hidden + j] = stored;
+        dx[row * gates_width + q * hidden + j] = stored;
       }
       dc_next[j] = dc * f;
       before[row * hidden + j] = row > first ? h[(row - 1) * hidden + j] : from_float<T>(0.0f);
@@ -101,7 +101,7 @@ __global__ void __launch_bounds__(kThreads)
     }
     __syncthreads();
   }
-  clear_rows_behind(dx, offsets[sequences], tokens, wide);
+  clear_rows_behind(dx, offsets[sequences], tokens, gates_width);
   clear_rows_behind(before, offsets[sequences], tokens, hidden);
 }
 

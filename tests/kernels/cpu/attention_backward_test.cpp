@@ -59,7 +59,7 @@ struct Layer {
   }
   HeadRows<T> keys() const { return {kv.data(), 2 * width()}; }
   HeadRows<T> values() const { return {kv.data() + (kv.empty() ? 0 : width()), 2 * width()}; }
-  RelativePositionsOf<Wide<T>> relative() const {
+  RelativePositionsOf<Accumulator<T>> relative() const {
     if (distances.empty()) return {};
     return {distances.data(), kPositions, with_keys, places.data()};
   }
@@ -106,9 +106,9 @@ struct Layer {
   std::vector<T> q, kv, dout;
   DropoutRows with;
   bool with_keys;
-  std::vector<Wide<T>> distances;
+  std::vector<Accumulator<T>> distances;
   std::vector<T> out, dq, dkv;
-  std::vector<Wide<T>> log_sums, ddistances;
+  std::vector<Accumulator<T>> log_sums, ddistances;
 };
 
 std::string name(const Case& c) {

@@ -49,10 +49,10 @@ TYPED_TEST(EmbeddingBackward, AddsEveryTokenToItsRow) {
       }
     }
     for_each_isa([&] {
-      std::vector<Wide<TypeParam>> first;
+      std::vector<Accumulator<TypeParam>> first;
       for (const int threads : {1, 2, 3}) {
         ThreadPool pool(threads);
-        std::vector<Wide<TypeParam>> table(rows * width, 0.25);
+        std::vector<Accumulator<TypeParam>> table(rows * width, 0.25);
         Buffer workspace(embedding_backward_workspace(tokens));
         embedding_backward(dsum.data(), entries == 0 ? nullptr : ids.data(), tokens, width,
                            table.data(), workspace.data(), pool);
@@ -87,7 +87,7 @@ TYPED_TEST(EmbeddingBackward, LeavesThePaddingRowAlone) {
   const auto dsum = values_of<TypeParam>(tokens * width, 1);
   ThreadPool pool(2);
   Buffer workspace(embedding_backward_workspace(tokens));
-  std::vector<Wide<TypeParam>> all(5 * width), padded(5 * width);
+  std::vector<Accumulator<TypeParam>> all(5 * width), padded(5 * width);
   embedding_backward(dsum.data(), ids.data(), tokens, width, all.data(), workspace.data(), pool);
   embedding_backward(dsum.data(), ids.data(), tokens, width, padded.data(), workspace.data(), pool,
                      3);

@@ -25,7 +25,7 @@ struct Layer {
         weight(widened_to(random_values<float>(width, 4))),
         bias(widened_to(random_values<float>(width, 5))) {}
 
-  static std::vector<Wide<T>> widened_to(const std::vector<float>& v) {
+  static std::vector<Accumulator<T>> widened_to(const std::vector<float>& v) {
     return {v.begin(), v.end()};
   }
 
@@ -35,7 +35,7 @@ struct Layer {
     rstd.assign(rows, 0);
     Buffer workspace(layer_norm_train_workspace(width, pool.size()));
     layer_norm_train(x.data(), residual.empty() ? nullptr : residual.data(), dropout,
-                     NormWeightsOf<Wide<T>>{weight.data(), bias.data(), kEps}, rows, width,
+                     NormWeightsOf<Accumulator<T>>{weight.data(), bias.data(), kEps}, rows, width,
                      Normalized<T>{xhat.data(), rstd.data()}, y.data(), workspace.data(), pool);
   }
   void backward(const Dropout& dropout, ThreadPool& pool) {
@@ -54,10 +54,10 @@ struct Layer {
   std::vector<In> x;
   std::vector<T> residual;
   std::vector<Out> dy;
-  std::vector<Wide<T>> weight, bias;
+  std::vector<Accumulator<T>> weight, bias;
   std::vector<T> xhat, ds, dx;
   std::vector<Out> y;
-  std::vector<Wide<T>> rstd, dweight, dbias;
+  std::vector<Accumulator<T>> rstd, dweight, dbias;
 };
 using Reference = Layer<double, double, double>;
 

@@ -22,9 +22,9 @@ struct Layer {
   int64_t hidden;
   Buffer packed;
   std::vector<T> x, dh;
-  std::vector<Wide<T>> bias;
+  std::vector<Accumulator<T>> bias;
   std::vector<T> h, gates, dx, before;
-  std::vector<Wide<T>> cells;
+  std::vector<Accumulator<T>> cells;
 
   template <typename Held>
   Layer(const std::vector<int32_t>& lengths, int64_t n, Held) : hidden(n) {
