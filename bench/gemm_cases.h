@@ -12,7 +12,7 @@ namespace hone::bench {
 
 struct Case {
   Isa isa;
-  DType dtype;  ///< of A, the weight and C; bias and sums are fp32. i8: A is u8, C fp32
+  DType dtype;  ///< A, the weight and C have it; bias and sums are fp32. i8: A is u8, C fp32
   int threads;
   int64_t m, n, k;
   /// The weight is held this many times and each call takes the next one: with more bytes than the
@@ -41,8 +41,8 @@ class Product {
 constexpr float kByteOfA = 0x1p-8f;
 constexpr float kByteOfWeight = 0x1p-7f;
 
-/// The same pseudo-random inputs for every contender: a [m, k], weight [n, k], bias [n]. Exact in
-/// the case's dtype.
+/// Pseudo-random inputs, alike for every contender: a [m, k], weight [n, k], bias [n]. They are
+/// exact in the case's dtype.
 struct Inputs {
   std::vector<float> a, weight, bias;
   explicit Inputs(const Case& c);

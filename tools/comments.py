@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fails where a comment of src or include begins in the middle of a sentence, or goes on with half of one."""
+"""Fails where a comment begins in the middle of a sentence, or goes on with half of one."""
 import pathlib
 import re
 import sys
@@ -55,12 +55,18 @@ def fragment_of(words: str) -> str:
     return next((s for s in sentences if FRAGMENT.match(s)), "")
 
 
+def checked_files(root: pathlib.Path):
+    """All sources of include and src; of tests and benchmarks the headers, which others read."""
+    kinds = dict.fromkeys(("include", "src"), (".h", ".cpp", ".inc", ".cu", ".cuh"))
+    kinds |= dict.fromkeys(("tests", "bench"), (".h",))
+    return sorted(path for folder, suffixes in kinds.items()
+                  for path in (root / folder).rglob("*") if path.suffix in suffixes)
+
+
 def main() -> int:
     root = pathlib.Path(__file__).resolve().parent.parent
     faults = 0
-    for path in sorted(p for folder in ("include", "src") for p in (root / folder).rglob("*")):
-        if path.suffix not in (".h", ".cpp", ".inc", ".cu", ".cuh"):
-            continue
+    for path in checked_files(root):
         for line, words, trails in comments_of(path.read_text()):
             if opener := opener_of(words, trails):
                 print(f"{path.relative_to(root)}:{line}: a comment begins with '{opener}': {words[:60]}")

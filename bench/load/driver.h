@@ -10,7 +10,7 @@ namespace hone::load {
 
 struct RunResult {
   std::vector<PhaseResult> phases;
-  double processor_seconds = 0;  ///< of the generator
+  double processor_seconds = 0;  ///< time of the generator
   int connections = 0;           ///< the most that were open
 };
 

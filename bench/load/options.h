@@ -9,7 +9,7 @@ namespace hone::load {
 /// A stretch of a run with one rate of arrivals.
 struct Phase {
   double rate = 0;     ///< requests a second
-  double seconds = 0;  ///< of intended moments
+  double seconds = 0;  ///< time of intended moments
 };
 
 struct Options {
@@ -27,7 +27,7 @@ struct Options {
   int connections = 1024;     ///< the most that are open at one time
   int closed = 0;             ///< connections that each send when they are answered; 0: open loop
   double abandon = 0;         ///< the share of requests whose connection is closed once it is sent
-  double drain_seconds = 30;  ///< for answers after the last moment of sending
+  double drain_seconds = 30;  ///< time for answers after the last moment of sending
   double max_lag_ms = 5;      ///< a run that sends later than that at p99 is invalid
   uint64_t seed = 1;
   bool realtime = false;  ///< asks the system to run the generator before other processes

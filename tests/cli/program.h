@@ -50,7 +50,7 @@ class Program {
   bool runs() const;
   /// The next line of the output; empty where none comes within the time limit.
   std::string read_line();
-  /// The same of standard error.
+  /// The next line of standard error, likewise.
   std::string read_error_line();
   /// Feeds `input`, closes it, and collects everything.
   Finished finish(std::string_view input = {});
@@ -68,7 +68,7 @@ Finished hone(const Words& arguments, std::string_view input = {});
 
 /// A committed model folder.
 std::string golden(const std::string& name);
-/// Its goldens.json.
+/// Reads goldens.json of a folder of goldens.
 Json goldens_of(const std::string& name);
 
 /// A folder of this test's own, gone at the end.

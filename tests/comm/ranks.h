@@ -11,8 +11,8 @@ namespace hone::comm {
 /// How a forked rank ended.
 struct RankEnd {
   int code = -1;        ///< its exit code: 0; 1 where it threw; 128 and the number of a signal
-  std::string message;  ///< of the exception that it threw
-  double seconds = 0;   ///< from the start of all until it ended
+  std::string message;  ///< what the exception said that it threw
+  double seconds = 0;   ///< time from the start of all until it ended
 };
 
 struct RankOptions {
@@ -21,7 +21,7 @@ struct RankOptions {
   /// over sockets in place of MPI. Empty: all are on this host.
   std::vector<std::string> hosts = {};
   double patience = 30;  ///< seconds after which all that are left are killed
-  /// Called in the parent with the processes, while they run.
+  /// Is called in the parent with the processes, while they run.
   std::function<void(const std::vector<int>& processes)> meanwhile = {};
 };
 

@@ -60,7 +60,7 @@ inline void check_work(const Work& work, bool may_be_empty = false) {
   }
 }
 
-/// As many answers as there are inputs, each of `width` values.
+/// Makes as many answers as there are inputs, each of `width` values.
 inline std::vector<infer::Answer> made_answers(const Work& work, size_t width) {
   std::vector<infer::Answer> answers(work.size());
   for (size_t i = 0; i < answers.size(); ++i) {

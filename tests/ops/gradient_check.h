@@ -177,7 +177,7 @@ class GradientCheck {
   ThreadPool pool_{2};
   std::vector<Value> inputs_;
   std::vector<Weight> weights_;
-  std::vector<std::vector<size_t>> places_;  ///< of a weight's elements in its array
+  std::vector<std::vector<size_t>> places_;  ///< places of a weight's elements in its array
   Value output_;
   Value seed_;
   std::vector<double> seed_values_;

@@ -85,7 +85,7 @@ class StepControl : public RunSink {
     held_ = false;
     changed_.notify_all();
   }
-  /// Until so many workers are held.
+  /// Waits until so many workers are held.
   void wait_until_held(int workers = 1) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return inside_ == workers; });

@@ -29,7 +29,7 @@ inline std::string family_test_name(const testing::TestParamInfo<const char*>& t
 }
 
 struct TrainingBatch {
-  models::TextBatch sequences;  ///< with labels
+  models::TextBatch sequences;  ///< have labels
   StepState state;
 };
 

@@ -157,8 +157,8 @@ class FaultyDisk : public FileCallHook {
   std::vector<std::string> mistakes_;
   bool reached_ = false;
   std::set<std::string> unsynced_files_;
-  std::set<std::string> unsynced_folders_;  ///< whose names changed
-  std::set<std::string> unsynced_names_;    ///< that renames gave
+  std::set<std::string> unsynced_folders_;  ///< folders whose names changed
+  std::set<std::string> unsynced_names_;    ///< names that renames gave
 };
 
 }  // namespace hone::train

@@ -40,7 +40,7 @@ class Listener : public Observer {
 
   std::vector<std::string> lines;
   std::vector<std::string> warnings;
-  std::vector<double> losses;  ///< of each step
+  std::vector<double> losses;  ///< the loss of each step
   std::vector<LogEntry> entries;
   std::vector<std::string> checkpoints;  ///< complete ones, in order
   int64_t end_at = -1;                   ///< the step behind which training is done

@@ -28,7 +28,7 @@ inline std::vector<BackwardConfig> backward_configs() {
   for (const Isa isa : available_isas()) {
     for (const DType dtype : {DType::f32, DType::bf16, DType::f64}) all.push_back({isa, dtype});
   }
-  // Its panels are those of AVX-512, and so is what finishes its sums.
+  // The panels of AMX are those of AVX-512, and so is what finishes its sums.
   if (cpu_info().avx512) all.push_back({Isa::amx, DType::bf16, &amx::kKernel<EmulatedTiles>});
   return all;
 }
@@ -101,7 +101,7 @@ struct Weight {
   }
 };
 
-/// Of a sum whose terms have this total size.
+/// The tolerance of a sum whose terms have this total size.
 inline double sum_tolerance(DType dtype, double size) {
   return (dtype == DType::f64 ? 1e-14 : 2e-6) * size;
 }

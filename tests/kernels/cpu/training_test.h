@@ -59,7 +59,7 @@ struct DropoutRows {
   Dropout dropout;
 };
 
-/// As expect_close(), by an error relative to what the sum is made of: its largest element.
+/// Compares as expect_close() does, relative to what the sum is made of: its largest element.
 template <typename T>
 void expect_gradients_close(const std::vector<T>& actual, const std::vector<double>& expected,
                             double fp32) {
