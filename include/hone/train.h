@@ -25,18 +25,27 @@ struct TrainingOptions {
   /// `config_name`, else a small built-in one that reads the built-in reviews.
   std::string model;
   std::string config_name;       ///< the config.json of a new model, or its folder
-  std::string tokenizer_name;    ///< empty: the model's own
+  std::string model_type;        ///< a new model of this kind: "lstm", "resnet18", "resnet50-cifar"
+  std::string config_overrides;  ///< fields of the new model's config: "hidden_size=64,dropout=0.3"
+  std::string tokenizer_name;    ///< empty: the model's own; of images their processor's folder
   int64_t max_seq_length = 128;  ///< tokens of a text, special ones included
   std::string freeze;            ///< patterns of weights that stay as they are: "embeddings.*"
 
-  /// Own files are CSV, TSV or JSON lines: a label column, one or two texts.
+  /// Own files are CSV, TSV or JSON lines: a label column, one or two texts, or an image's path.
   std::string train_file;
   std::string validation_file;
-  /// The task of the folder `data`, where there are no files: "sst2". Empty: the built-in reviews.
+  /// The task where there are no files: "sst2", "mnli", ... of the folder `data`; "image" for
+  /// folders of images; "parse" for trees. Empty: the built-in reviews.
   std::string task_name;
   std::string data;
+  std::string train_dir;       ///< a folder of images for each class
+  std::string validation_dir;  ///< such a folder, to validate on
+  /// Share of each class's images that is set apart where nothing else validates.
+  double train_val_split = 0.15;
   int64_t max_train_samples = -1;  ///< -1: all
   int64_t max_eval_samples = -1;
+  double train_fraction = 1;  ///< trains on a random sample of so large a share
+  double label_noise = 0;     ///< share of wrong labels in the built-in reviews
 
   std::optional<double> num_train_epochs;              ///< absent: 3, or 4 of the built-in model
   int64_t max_steps = -1;                              ///< where positive, instead of epochs
@@ -54,7 +63,7 @@ struct TrainingOptions {
   double lr_gamma = 0.1;      ///< read by "step": factor of a fall
   int64_t warmup_steps = 0;
   double warmup_ratio = 0;      ///< share of the steps; not read where `warmup_steps` is positive
-  std::string optim = "adamw";  ///< "adamw", "sgd"
+  std::string optim = "adamw";  ///< "adamw", "adamw_8bit", "adafactor", "sgd"
   double adam_beta1 = 0.9;
   double adam_beta2 = 0.999;
   double adam_epsilon = 1e-8;
@@ -66,6 +75,7 @@ struct TrainingOptions {
   std::vector<float> class_weights;     ///< by class
   bool balanced_class_weights = false;  ///< weights follow from the classes' frequencies instead
   std::vector<float> pos_weights;       ///< by label, of a multi-label loss
+  double ema_decay = 0;                 ///< above 0, the model is a moving average of the weights
   uint64_t seed = 42;
 
   bool bf16 = false;                    ///< products in bf16, weights in fp32
@@ -77,7 +87,31 @@ struct TrainingOptions {
   std::optional<double> lora_alpha;  ///< absent: the rank
   double lora_dropout = 0;
   std::vector<std::string> lora_target_modules;  ///< none: queries and values; "all-linear"
-  std::string early_exit;                        ///< exits to train, too: "pabee", "deebert"
+  std::string early_exit;         ///< exits to train, too: "pabee", "deebert", "adaptive"
+  double exit_cost_weight = 0.1;  ///< weight of what the layers of adaptive exits cost
+  std::string exit_cost;          ///< a file of what layers cost; empty: all the same
+  /// A model that teaches, of the same vocabulary and labels; "self": the last layer teaches exits.
+  std::string distill;
+  double distill_temperature = 2;
+  double distill_weight = 0.5;  ///< weight of the teacher's part of the loss
+
+  bool explain = false;            ///< the model learns to explain itself, for Explainer
+  std::vector<std::string> trees;  ///< files of trees over the training rows' texts
+  std::string parser;              ///< a parser's folder, for texts that have no tree
+  int64_t concept_words = 5;       ///< most words of a concept
+  int64_t explain_neighbours = 5;  ///< concepts that are looked up for a text
+  double mask_phrases = 0;         ///< share of the samples that lose a phrase
+
+  /// What training changes of images. Where nothing is set, it is what suits the data set.
+  bool random_resized_crop = false;       ///< parts of images, resized
+  bool random_flip = false;               ///< every second image is mirrored
+  int64_t random_crop_padding = 0;        ///< images are moved by up to so many pixels
+  int64_t cutout = 0;                     ///< side of a square without content
+  double mixup_alpha = 0;                 ///< images and labels are blended
+  double cutmix_alpha = 0;                ///< parts of images are replaced
+  bool no_augment = false;                ///< images stay as they are
+  bool skip_bad_images = false;           ///< images that cannot be read are left out
+  int64_t max_image_pixels = 89'478'485;  ///< larger images are refused
 
   std::string output_dir = "hone-run";  ///< the model lies there; checkpoints below it
   bool overwrite_output_dir = false;    ///< drop an earlier run there

@@ -33,6 +33,9 @@ void check_ranges(const TrainingOptions& options) {
   count("max_seq_length", options.max_seq_length, 1);
   count("max_train_samples", options.max_train_samples, -1);
   count("max_eval_samples", options.max_eval_samples, -1);
+  within("train_val_split", options.train_val_split, 0, 0.999);
+  within("train_fraction", options.train_fraction, 1e-9, 1);
+  within("label_noise", options.label_noise, 0, 1);
   within("num_train_epochs", options.num_train_epochs.value_or(1), 0.001, 1e6);
   count("max_steps", options.max_steps, -1);
   count("per_device_train_batch_size", options.per_device_train_batch_size.value_or(1), 1);
@@ -51,12 +54,24 @@ void check_ranges(const TrainingOptions& options) {
   within("weight_decay", options.weight_decay, 0);
   within("max_grad_norm", options.max_grad_norm, 0);
   within("label_smoothing_factor", options.label_smoothing_factor, 0, 0.999);
+  within("ema_decay", options.ema_decay, 0, 0.999999);
   positive("class_weights", options.class_weights);
   positive("pos_weights", options.pos_weights);
   within("checkpoint_segments", static_cast<double>(options.checkpoint_segments), 0, 1024);
   within("lora_rank", static_cast<double>(options.lora_rank), 0, 1 << 14);
   within("lora_alpha", options.lora_alpha.value_or(1), 1e-6);
   within("lora_dropout", options.lora_dropout, 0, 0.999);
+  within("exit_cost_weight", options.exit_cost_weight, 0, 1e3);
+  within("distill_temperature", options.distill_temperature, 0.01, 1000);
+  within("distill_weight", options.distill_weight, 1e-6, 1);
+  within("concept_words", static_cast<double>(options.concept_words), 2, 64);
+  within("explain_neighbours", static_cast<double>(options.explain_neighbours), 1, 1024);
+  within("mask_phrases", options.mask_phrases, 0, 1);
+  within("random_crop_padding", static_cast<double>(options.random_crop_padding), 0, 256);
+  within("cutout", static_cast<double>(options.cutout), 0, 4096);
+  within("mixup_alpha", options.mixup_alpha, 0, 100);
+  within("cutmix_alpha", options.cutmix_alpha, 0, 100);
+  within("max_image_pixels", static_cast<double>(options.max_image_pixels), 1, 4294967296.);
   count("eval_steps", options.eval_steps, 0);
   count("save_steps", options.save_steps, 1);
   count("save_total_limit", options.save_total_limit, 0);
@@ -78,12 +93,16 @@ void set_model(const TrainingOptions& from, train::Options& options) {
   train::ModelOptions& model = options.model;
   model.model = from.model;
   model.config = from.config_name;
+  model.type = from.model_type;
+  model.overrides = from.config_overrides;
   model.tokenizer = from.tokenizer_name;
   model.max_length = from.max_seq_length;
   model.freeze = from.freeze;
   if (!from.early_exit.empty()) {
     model.exits = models::parse_exit_method(from.early_exit, "early_exit");
   }
+  model.exit_cost_weight = from.exit_cost_weight;
+  model.exit_cost = from.exit_cost;
   if (from.lora_rank > 0) {
     const double alpha = from.lora_alpha.value_or(static_cast<double>(from.lora_rank));
     model.lora = {from.lora_rank, alpha, from.lora_dropout, from.lora_target_modules};
@@ -99,11 +118,49 @@ void set_data(const TrainingOptions& from, train::Options& options) {
   options.data.validation_file = from.validation_file;
   options.data.max_train_samples = from.max_train_samples;
   options.data.max_eval_samples = from.max_eval_samples;
+  options.data.train_fraction = from.train_fraction;
+  options.data.label_noise = from.label_noise;
   options.batch.max_tokens = from.max_tokens_per_batch;
   options.batch.accumulation = from.gradient_accumulation_steps;
   options.batch.find_size = from.auto_find_batch_size;
   options.batch.group_by_length = from.group_by_length;
   options.batch.workers = from.dataloader_num_workers;
+}
+
+void set_images(const TrainingOptions& from, train::DataOptions& data) {
+  data.train_folder = from.train_dir;
+  data.validation_folder = from.validation_dir;
+  data.validation_share = from.train_val_split;
+  data.skip_bad = from.skip_bad_images;
+  data.image_limits.max_pixels = from.max_image_pixels;
+  data::AugmentOptions augment;
+  augment.resized_crop = from.random_resized_crop;
+  augment.flip = from.random_flip;
+  augment.crop_padding = from.random_crop_padding;
+  augment.cutout = from.cutout;
+  augment.mixup_alpha = from.mixup_alpha;
+  augment.cutmix_alpha = from.cutmix_alpha;
+  if (from.no_augment && augment.any()) {
+    fail(ErrorKind::usage, "no_augment: not together with {}", augment.text());
+  }
+  if (from.no_augment || augment.any()) data.augment = augment;
+}
+
+void set_teachers(const TrainingOptions& from, train::Options& options) {
+  const train::DistillOptions defaults;
+  if (from.distill.empty() && (from.distill_temperature != defaults.temperature ||
+                               from.distill_weight != defaults.weight)) {
+    fail(ErrorKind::usage, "distill: missing; the other options of a teacher need it");
+  }
+  options.distill.teacher = from.distill;
+  options.distill.temperature = from.distill_temperature;
+  options.distill.weight = from.distill_weight;
+  options.explain.on = from.explain;
+  options.explain.trees = from.trees;
+  options.explain.parser = from.parser;
+  options.explain.settings.concept_words = from.concept_words;
+  options.explain.settings.neighbours = from.explain_neighbours;
+  options.explain.mask_phrases = from.mask_phrases;
 }
 
 void set_optimizer(const TrainingOptions& from, train::Options& options) {
@@ -127,6 +184,7 @@ void set_optimizer(const TrainingOptions& from, train::Options& options) {
   options.class_weights = from.class_weights;
   options.balanced_class_weights = from.balanced_class_weights;
   options.positive_weights = from.pos_weights;
+  options.average_decay = from.ema_decay;
 }
 
 void set_step(const TrainingOptions& from, train::Options& options) {
@@ -165,6 +223,8 @@ train::Options run_options(const TrainingOptions& options) {
   train::Options run;
   set_model(options, run);
   set_data(options, run);
+  set_images(options, run.data);
+  set_teachers(options, run);
   set_optimizer(options, run);
   set_step(options, run);
   set_run(options, run);
