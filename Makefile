@@ -128,7 +128,7 @@ bench-prep: test-prep ## hone prep beside DuckDB and Spark, into bench/results
 	@.cache/prep/bin/python bench/prep.py --hone $(BUILD)/hone
 
 wheel: setup ## the Python package's wheels, into dist/: for Python 3.11, and of the stable ABI for 3.12 and later
-	@tools/setup python3-dev python3-venv
+	@tools/setup python3-dev python3-venv dpkg-dev nasm
 	@tools/wheel
 
 wheel-cuda: setup ## the wheel of the CUDA plugin, hone-cuda, into dist/ (needs nvcc)
@@ -158,7 +158,7 @@ check-packaging: ## the systemd unit, the Slurm scripts and the Kubernetes manif
 	@tools/check_packaging $(BUILD)/hone
 
 package: setup ## Debian packages and archives into build-package/packages; with the CUDA plugin where nvcc is: CUDA=off
-	@tools/setup dpkg-dev file
+	@tools/setup dpkg-dev file nasm
 	@tools/static_libraries
 	@test "$(CUDA)" = off || ! command -v nvcc > /dev/null || test -e .cache/cublas || test -e /usr/local/cuda/include/cublasLt.h || tools/cublas-headers
 	@cmake --preset package -DHONE_CUDA=$(CUDA) > build-package-configure.log 2>&1 || { cat build-package-configure.log; exit 1; }

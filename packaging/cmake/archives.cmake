@@ -1,9 +1,10 @@
-# For packages: static archives of libraries that other systems have in other versions, linked in
+# For packages and wheels: static archives of libraries that other systems have in other versions, linked in
 # place of the shared ones that were found. tools/static_libraries makes them of the same versions,
 # so that headers, and with them all objects, are those of any build.
 set(HONE_ARCHIVES "" CACHE PATH "A folder of static archives to link in place of shared libraries")
 if(HONE_ARCHIVES)
-  foreach(pair fmt::fmt=fmt hwy::hwy=hwy simdjson::simdjson=simdjson LibLZMA::LibLZMA=lzma)
+  foreach(pair fmt::fmt=fmt hwy::hwy=hwy simdjson::simdjson=simdjson LibLZMA::LibLZMA=lzma
+      JPEG::JPEG=jpeg)
     string(REGEX MATCH "(.*)=(.*)" pair ${pair})
     set(library ${CMAKE_MATCH_1})
     set(archive ${HONE_ARCHIVES}/lib/lib${CMAKE_MATCH_2}.a)
@@ -16,5 +17,11 @@ if(HONE_ARCHIVES)
     endforeach()
     set_target_properties(${library} PROPERTIES IMPORTED_LOCATION ${archive})
   endforeach()
-  set(ONIGURUMA ${HONE_ARCHIVES}/lib/libonig.a)
+  foreach(pair ONIGURUMA=onig SPNG=spng_static WEBP=webp WEBP_DEMUX=webpdemux)
+    string(REGEX MATCH "(.*)=(.*)" pair ${pair})
+    set(${CMAKE_MATCH_1} ${HONE_ARCHIVES}/lib/lib${CMAKE_MATCH_2}.a)
+    if(NOT EXISTS ${${CMAKE_MATCH_1}})
+      message(FATAL_ERROR "HONE_ARCHIVES: there is no ${${CMAKE_MATCH_1}}")
+    endif()
+  endforeach()
 endif()

@@ -2,6 +2,7 @@
 
 HONE_BUILD names the build's folder, CXX the compiler.
 """
+import json
 import os
 import pathlib
 import re
@@ -88,6 +89,16 @@ class Installed(unittest.TestCase):
                               capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 2)
         self.assertNotIn("HTTP library", done.stderr)
+
+    def test_plugins_are_found_where_they_lie(self):
+        places = {name: self.find(name).parent for name in
+                  (path.name for path in BUILD.glob("libhone_*.so"))
+                  if name != "libhone_cuda_emulated.so"}
+        self.assertEqual({place.name for place in places.values()}, {"hone"}, places)
+        facts = json.loads(run(self.hone, "info", "--json"))
+        if "libhone_mpi.so" in places:
+            self.assertEqual(facts["ranks"]["mpi"]["plugin"], str(places["libhone_mpi.so"] / "libhone_mpi.so"))
+            self.assertNotIn("missing", facts["ranks"]["mpi"])
 
     def test_a_system_gets_what_it_wants_to_know(self):
         self.assertIn("hone", self.find("hone.1").read_text()[:200])
