@@ -16,7 +16,7 @@ BUILD = pathlib.Path(os.environ["HONE_BUILD"])
 CXX = os.environ.get("CXX", "c++")
 # The classes and functions of include/hone; what else a library shows may meet another copy of it.
 PUBLIC = re.compile(r"hone::(version|devices|missing_for_gpu|evaluate|train_model)\b"
-                    r"|hone::(Model|Tokenizer|Pending<.*>)::(?!State\b)"
+                    r"|hone::(Model|Explainer|Tokenizer|Pending<.*>)::(?!State\b)"
                     r"|(vtable|typeinfo|typeinfo name) for hone::Error$")
 
 
@@ -51,7 +51,7 @@ class Installed(unittest.TestCase):
     def check_consumer(self, program, folder):
         out = run(program, folder)
         self.assertRegex(out, rf"^hone {re.escape(self.version)} on cpu: 4 steps, 16 scored, "
-                              r"label of \d+ tokens: (negative|positive)\nerror: .*/none")
+                              r"label of \d+ tokens and 3 words: (negative|positive)\nerror: .*/none")
 
     def test_a_project_finds_it_by_cmake(self):
         lists = self.root / "consumer/CMakeLists.txt"

@@ -2,6 +2,7 @@
 // header. `consumer FOLDER` writes the model to FOLDER.
 #include <hone/device.h>
 #include <hone/evaluate.h>
+#include <hone/explain.h>
 #include <hone/hone.h>
 #include <hone/tokenizer.h>
 #include <hone/train.h>
@@ -32,10 +33,12 @@ int main(int count, char** words) {
     const hone::Evaluation scores = hone::evaluate(folder, data).front();
     const hone::Model model = hone::Model::load(folder);
     const hone::Prediction answer = model.predict({"a great film"}).front();
+    const size_t phrases =
+        hone::Explainer::load(folder).explain({"a great film"})[0].phrases.size();
     const size_t tokens = hone::Tokenizer::load(folder).tokenize("a great film").ids.size();
     std::cout << "hone " << hone::version() << " on " << hone::devices().front().name << ": "
               << printer.last << " steps, " << scores.samples << " scored, label of " << tokens
-              << " tokens: " << answer.label << "\n";
+              << " tokens and " << phrases << " words: " << answer.label << "\n";
     hone::Model::load(folder + "/none");
   } catch (const hone::Error& error) {
     std::cout << "error: " << error.what() << "\n";
