@@ -6,6 +6,7 @@
 #include "ops/add_relu.h"
 #include "ops/by_dtype.h"
 #include "ops/gpu.h"
+#include "ops/shared_norms.h"
 #include "plan/frame.h"
 
 namespace hone::ops {
@@ -37,7 +38,7 @@ struct BatchNorm {
     }
     kernels::batch_norm_train<T>(
         args, in, frame.rows(x), x.width, out, frame.data<Parameter>(statistics->first),
-        frame.data<Parameter>(statistics->second), frame.workspace(), frame.pool());
+        frame.data<Parameter>(statistics->second), frame.workspace(), frame.pool(), norm_sums());
   }
 
   void emit(Plan& plan) const {
@@ -79,13 +80,14 @@ struct BatchNorm {
   template <typename T>
   void run_backward(const Frame& frame, Value dy, Value dx) const {
     using Parameter = kernels::Accumulator<T>;
-    kernels::batch_norm_backward<T>(
-        frozen, frame.data<const T>(dy), frame.data<const T>(x),
-        frame.data<const Parameter>(statistics->first),
-        frame.data<const Parameter>(statistics->second), frame.weight<Parameter>(norm.weight),
-        frame.rows(x), x.width, frame.data<T>(dx),
-        static_cast<Parameter*>(frame.gradient(norm.weight)),
-        static_cast<Parameter*>(frame.gradient(norm.bias)), frame.workspace(), frame.pool());
+    kernels::batch_norm_backward<T>(frozen, frame.data<const T>(dy), frame.data<const T>(x),
+                                    frame.data<const Parameter>(statistics->first),
+                                    frame.data<const Parameter>(statistics->second),
+                                    frame.weight<Parameter>(norm.weight), frame.rows(x), x.width,
+                                    frame.data<T>(dx),
+                                    static_cast<Parameter*>(frame.gradient(norm.weight)),
+                                    static_cast<Parameter*>(frame.gradient(norm.bias)),
+                                    frame.workspace(), frame.pool(), norm_sums());
   }
 };
 

@@ -24,10 +24,11 @@ struct BatchNormOptions {
 };
 
 /// y = (x - mean) / sqrt(variance + eps) * weight + bias over the rows of x, by channel. Training
-/// takes the statistics of the rows and blends them into the running ones, the variance by n - 1 as
-/// PyTorch has it; inference takes the running ones, so that a row's bits depend on it alone. The
-/// residual and ReLU follow, where there are such. Backward adds (+=) to the gradients of weight
-/// and bias and sets those of x and the residual to themselves plus their share.
+/// takes the statistics of the rows (see SharedNorms) and blends them into the running ones, the
+/// variance by n - 1 as PyTorch has it; inference takes the running ones, so that a row's bits
+/// depend on it alone. The residual and ReLU follow, where there are such. Backward adds (+=) to
+/// the gradients of weight and bias and sets those of x and the residual to themselves plus their
+/// share.
 Value batch_norm(Tape& tape, Value x, const BatchNormParameters& norm,
                  const BatchNormOptions& options = {});
 

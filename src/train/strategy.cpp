@@ -1,6 +1,8 @@
 #include "train/strategy.h"
 
 #include "base/error.h"
+#include "device/cuda.h"
+#include "ops/shared_norms.h"
 #include "train/data_parallel.h"
 #include "train/gradient_exchange.h"
 #include "train/virtual_ranks.h"
@@ -18,50 +20,54 @@ class Alone : public Strategy {
   }
 };
 
-/// A slice a rank; sums go on while the last batch's backward pass does.
+/// Lists what batches leave behind in the model, such as a norm's running statistics.
+std::vector<Weight> states_of(const nn::Parameters& parameters) {
+  std::vector<Weight> states;
+  for (const nn::Parameter& parameter : parameters.list()) {
+    if (parameter.kind == nn::ParameterKind::state) states.push_back(parameter.weight);
+  }
+  return states;
+}
+
+/// A slice a rank; sums go on while the last batch's backward pass does. Norms share their
+/// statistics, so that all ranks leave the same ones; a rank without samples takes part in that.
 class Ranks : public Strategy {
  public:
   explicit Ranks(const Parts& parts)
       : Strategy(parts),
-        exchange_(parts.ranks, parts.optimizer, parts.model.parameters(), parts.stepper.plan()) {
+        exchange_(parts.ranks, parts.optimizer, parts.model.parameters(), parts.stepper.plan()),
+        shares_norms_(!states_of(parts.model.parameters()).empty()) {
     parts.stepper.set_cuts(exchange_.cuts());
-    const nn::Parameters& parameters = parts.model.parameters();
-    for (const nn::Parameter& parameter : parameters.list()) {
-      if (parameter.kind != nn::ParameterKind::state) continue;
-      // Plans write it in place, too.
-      auto* data =
-          const_cast<void*>(parameters.pointers()[static_cast<size_t>(parameter.weight.slot)]);
-      states_.emplace_back(static_cast<float*>(data), parameter.weight.width);
-    }
   }
 
   void run(const std::vector<SliceBatches>& slices, size_t batches, const StepState& state,
            const Done& done) override {
-    run_slice(slices.front(), batches, state, done, [&](size_t steps) { exchange_.passed(steps); });
+    const ops::SharedNorms shared([&](std::span<double> sums) { parts_.ranks.sum(sums); });
+    run_slice(
+        slices.front(), batches, state, done, [&](size_t steps) { exchange_.passed(steps); },
+        shares_norms_);
     exchange_.finish();
-    // Statistics that batches leave, such as a norm's, are those of the first rank's share on all
-    // ranks, as torch has them; norms that share their statistics would exchange them here.
-    for (const std::span<float> statistics : states_) {
-      parts_.ranks.broadcast(statistics.data(), statistics.size_bytes());
-    }
   }
   uint64_t bytes() const override { return exchange_.bytes().dense + exchange_.bytes().rows; }
 
  private:
   GradientExchange exchange_;
-  std::vector<std::span<float>> states_;
+  bool shares_norms_;
 };
 
 /// A slice a rank on GPUs, by way of the host: gradients are read in the order that all machines
-/// share, summed, and written back.
+/// share, summed, and written back. A norm's statistics are those of each rank's slice; the running
+/// ones become the first rank's on all.
 class StagedRanks : public Strategy {
  public:
-  explicit StagedRanks(const Parts& parts) : Strategy(parts) {
+  explicit StagedRanks(const Parts& parts)
+      : Strategy(parts), states_(states_of(parts.model.parameters())) {
     for (const nn::Parameter& parameter : parts.model.parameters().list()) {
       if (!parts.optimizer.trainable()[static_cast<size_t>(parameter.weight.slot)]) continue;
       weights_.push_back(parameter.weight);
       count_ += elements(parameter.weight);
     }
+    for (const Weight& weight : states_) state_count_ += elements(weight);
     host_ = static_cast<float*>(parts.ranks.window(static_cast<size_t>(count_) * sizeof(float)));
   }
 
@@ -80,14 +86,43 @@ class StagedRanks : public Strategy {
       at += elements(weight);
     }
     bytes_ += static_cast<uint64_t>(count_) * sizeof(float);
+    if (!states_.empty()) take_first_states();
   }
   uint64_t bytes() const override { return bytes_; }
 
  private:
   static int64_t elements(const Weight& weight) { return weight.rows * weight.width; }
 
+  void take_first_states() {
+    std::vector<float> values(static_cast<size_t>(state_count_));
+    copy_states(
+        [&](float* device, float* host, size_t bytes) { cuda_stream().copy(host, device, bytes); },
+        values);
+    parts_.ranks.broadcast(values.data(), values.size() * sizeof(float));
+    copy_states(
+        [&](float* device, float* host, size_t bytes) { cuda_stream().copy(device, host, bytes); },
+        values);
+  }
+
+  template <typename Copy>
+  void copy_states(const Copy& copy, std::vector<float>& values) {
+    // The stepper's plan reads and writes these arrays, whatever the host knows of them.
+    const WeightArrays arrays = parts_.model.parameters().arrays_for(
+        parts_.options.step.dtype, parts_.stepper.pass().shadows, true);
+    float* at = values.data();
+    for (const Weight& weight : states_) {
+      auto* data =
+          static_cast<float*>(const_cast<void*>(arrays.stored[static_cast<size_t>(weight.slot)]));
+      copy(data, at, static_cast<size_t>(elements(weight)) * sizeof(float));
+      at += elements(weight);
+    }
+    cuda_stream().synchronize();
+  }
+
   std::vector<Weight> weights_;
+  std::vector<Weight> states_;
   int64_t count_ = 0;
+  int64_t state_count_ = 0;
   float* host_ = nullptr;
   uint64_t bytes_ = 0;
 };
@@ -104,18 +139,21 @@ void need_no_state(const Strategy::Parts& parts, const char* field) {
 }  // namespace
 
 bool Strategy::run_slice(const SliceBatches& slice, size_t batches, const StepState& state,
-                         const Done& done, const Stepper::Passed& passed) {
+                         const Done& done, const Stepper::Passed& passed, bool runs_empty) {
+  const auto runs = [&](const data::Batch& batch) { return runs_empty || batch.size() > 0; };
   size_t last = batches;
   for (size_t i = 0; i < batches; ++i) {
-    if (slice[i].size() > 0) last = i;
+    if (runs(slice[i])) last = i;
   }
   StepState now = state;
   for (size_t i = 0; i < batches; ++i) {
-    if (slice[i].size() == 0) {
+    if (!runs(slice[i])) {
       done(slice[i], nullptr);
       continue;
     }
-    done(slice[i], parts_.stepper.start(slice[i], now, i == last ? passed : Stepper::Passed()));
+    const Stepper::Ticket loss =
+        parts_.stepper.start(slice[i], now, i == last ? passed : Stepper::Passed());
+    done(slice[i], slice[i].size() > 0 ? loss : nullptr);
     now.first = false;
     now.waited = 0;
   }

@@ -42,10 +42,10 @@ class Strategy {
 
  protected:
   explicit Strategy(const Parts& parts) : parts_(parts) {}
-  /// Adds up the gradients of one slice's batches; `passed` hears of the last one's steps. Gives
-  /// false where all were empty, and nothing was run.
+  /// Adds up the gradients of one slice's batches; `passed` hears of the last one's steps. Empty
+  /// batches run where `runs_empty`. Gives false where nothing was run.
   bool run_slice(const SliceBatches& slice, size_t batches, const StepState& state,
-                 const Done& done, const Stepper::Passed& passed = {});
+                 const Done& done, const Stepper::Passed& passed = {}, bool runs_empty = false);
 
   Parts parts_;
 };

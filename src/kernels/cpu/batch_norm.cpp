@@ -25,7 +25,7 @@ void store(float x, bf16& out) { out = to_bf16(x); }
 /// are double and lie in `parts`, [chunks, 2, width]; the first chunk's are the result.
 template <typename Add>
 void sum_channels(int64_t rows, int64_t width, double* parts, ThreadPool& pool, const Add& add) {
-  const int64_t chunks = chunks_of(rows);
+  const int64_t chunks = std::max<int64_t>(1, chunks_of(rows));
   pool.run(chunks, [&](int64_t chunk, int) {
     double* own = parts + chunk * 2 * width;
     std::fill(own, own + 2 * width, 0.);
@@ -37,6 +37,15 @@ void sum_channels(int64_t rows, int64_t width, double* parts, ThreadPool& pool, 
   for (int64_t chunk = 1; chunk < chunks; ++chunk) {
     for (int64_t i = 0; i < 2 * width; ++i) parts[i] += parts[chunk * 2 * width + i];
   }
+}
+
+/// Adds two sums a channel up over all parts of the batch; gives the rows of all parts.
+double sum_parts(int64_t rows, int64_t width, double* sums, const SumOverParts& over_parts) {
+  if (!over_parts) return static_cast<double>(rows);
+  double& count = sums[2 * width];
+  count = static_cast<double>(rows);
+  over_parts({sums, static_cast<size_t>(2 * width + 1)});
+  return count;
 }
 
 template <typename T>
@@ -55,7 +64,7 @@ void normalize(const BatchNorm<T>& norm, const T* x, int64_t rows, int64_t width
 }  // namespace
 
 size_t batch_norm_workspace(int64_t rows, int64_t width) {
-  const int64_t parts = std::max<int64_t>(1, chunks_of(rows)) * 2 * width;
+  const int64_t parts = std::max<int64_t>(1, chunks_of(rows)) * 2 * width + 1;
   return static_cast<size_t>(parts) * sizeof(double);
 }
 
@@ -76,9 +85,8 @@ void batch_norm_infer(const BatchNorm<T>& norm, const T* x, int64_t rows, int64_
 
 template <typename T>
 void batch_norm_train(const BatchNorm<T>& norm, const T* x, int64_t rows, int64_t width, T* y,
-                      Accumulator<T>* mean, Accumulator<T>* rstd, void* workspace,
-                      ThreadPool& pool) {
-  if (rows == 0) return;
+                      Accumulator<T>* mean, Accumulator<T>* rstd, void* workspace, ThreadPool& pool,
+                      const SumOverParts& over_parts) {
   if (norm.frozen) {
     for (int64_t i = 0; i < width; ++i) {
       mean[i] = norm.running_mean[i];
@@ -87,19 +95,21 @@ void batch_norm_train(const BatchNorm<T>& norm, const T* x, int64_t rows, int64_
     return normalize(norm, x, rows, width, mean, rstd, y, pool);
   }
   auto* parts = static_cast<double*>(workspace);
-  const auto count = static_cast<double>(rows);
   sum_channels(rows, width, parts, pool, [&](int64_t row, int64_t i, double& sum, double&) {
     sum += load(x[row * width + i]);
   });
+  const double count = sum_parts(rows, width, parts, over_parts);
+  if (count == 0) return;
   for (int64_t i = 0; i < width; ++i) mean[i] = static_cast<Accumulator<T>>(parts[i] / count);
   sum_channels(rows, width, parts, pool, [&](int64_t row, int64_t i, double& sum, double&) {
     const double centred = static_cast<double>(load(x[row * width + i])) - mean[i];
     sum += centred * centred;
   });
+  sum_parts(rows, width, parts, over_parts);
   for (int64_t i = 0; i < width; ++i) {
     const double variance = parts[i] / count;
     rstd[i] = static_cast<Accumulator<T>>(1 / std::sqrt(variance + norm.eps));
-    const double unbiased = rows > 1 ? parts[i] / (count - 1) : variance;
+    const double unbiased = count > 1 ? parts[i] / (count - 1) : variance;
     const auto blend = [&](Accumulator<T>& running, double now) {
       running = static_cast<Accumulator<T>>((1 - norm.momentum) * running + norm.momentum * now);
     };
@@ -113,20 +123,20 @@ template <typename T>
 void batch_norm_backward(bool frozen, const T* dy, const T* x, const Accumulator<T>* mean,
                          const Accumulator<T>* rstd, const Accumulator<T>* weight, int64_t rows,
                          int64_t width, T* dx, Accumulator<T>* dweight, Accumulator<T>* dbias,
-                         void* workspace, ThreadPool& pool) {
-  if (rows == 0) return;
+                         void* workspace, ThreadPool& pool, const SumOverParts& over_parts) {
   auto* parts = static_cast<double*>(workspace);
   sum_channels(rows, width, parts, pool, [&](int64_t row, int64_t i, double& sum, double& dot) {
     const double g = load(dy[row * width + i]);
     sum += g;
     dot += g * (load(x[row * width + i]) - mean[i]) * rstd[i];
   });
-  const auto count = static_cast<double>(rows);
   for (int64_t i = 0; i < width; ++i) {
     if (dbias) dbias[i] += static_cast<Accumulator<T>>(parts[i]);
     if (dweight) dweight[i] += static_cast<Accumulator<T>>(parts[width + i]);
   }
   if (frozen) std::fill(parts, parts + 2 * width, 0.);
+  const double count =
+      frozen ? static_cast<double>(rows) : sum_parts(rows, width, parts, over_parts);
   for_row_ranges(rows, width, pool, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       for (int64_t i = 0; i < width; ++i) {
@@ -146,19 +156,22 @@ template void batch_norm_infer<double>(const BatchNorm<double>&, const double*, 
 template void batch_norm_infer<bf16>(const BatchNorm<bf16>&, const bf16*, int64_t, int64_t, bf16*,
                                      ThreadPool&);
 template void batch_norm_train<float>(const BatchNorm<float>&, const float*, int64_t, int64_t,
-                                      float*, float*, float*, void*, ThreadPool&);
+                                      float*, float*, float*, void*, ThreadPool&,
+                                      const SumOverParts&);
 template void batch_norm_train<double>(const BatchNorm<double>&, const double*, int64_t, int64_t,
-                                       double*, double*, double*, void*, ThreadPool&);
+                                       double*, double*, double*, void*, ThreadPool&,
+                                       const SumOverParts&);
 template void batch_norm_train<bf16>(const BatchNorm<bf16>&, const bf16*, int64_t, int64_t, bf16*,
-                                     float*, float*, void*, ThreadPool&);
+                                     float*, float*, void*, ThreadPool&, const SumOverParts&);
 template void batch_norm_backward<float>(bool, const float*, const float*, const float*,
                                          const float*, const float*, int64_t, int64_t, float*,
-                                         float*, float*, void*, ThreadPool&);
+                                         float*, float*, void*, ThreadPool&, const SumOverParts&);
 template void batch_norm_backward<double>(bool, const double*, const double*, const double*,
                                           const double*, const double*, int64_t, int64_t, double*,
-                                          double*, double*, void*, ThreadPool&);
+                                          double*, double*, void*, ThreadPool&,
+                                          const SumOverParts&);
 template void batch_norm_backward<bf16>(bool, const bf16*, const bf16*, const float*, const float*,
                                         const float*, int64_t, int64_t, bf16*, float*, float*,
-                                        void*, ThreadPool&);
+                                        void*, ThreadPool&, const SumOverParts&);
 
 }  // namespace hone::kernels
