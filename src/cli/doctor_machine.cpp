@@ -139,7 +139,8 @@ Check check_gpu() {
 }
 
 Check check_counters(const std::string& root) {
-  const profile::UsageSample sample = profile::UsageReader(root).read();
+  const profile::UsageSample sample =
+      profile::UsageReader(profile::WatchedGpu::visible, root).read();
   return {
       "counters of energy", Status::ok,
       fmt::format("processor: {}; GPU: {}", sample.processor_joules ? "measured" : "not available",

@@ -94,7 +94,8 @@ int profile(const Words& words) {
   std::filesystem::create_directories(flags.output, error);
   if (error) fail(ErrorKind::io, "{}: {}", flags.output, error.message());
   profile::Recorder recorder(flags.recorder);
-  profile::UsageSampler sampler;
+  constexpr double kInterval = 0.1;  // seconds
+  profile::UsageSampler sampler(kInterval, profile::WatchedGpu::own);
   const profile::MachineWatch machine;
   int code = kDone;
   {

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "device/used_gpu.h"
 
 namespace hone {
 
@@ -26,6 +27,7 @@ void use_cuda_device(int device) {
     fail(ErrorKind::unsupported, "device: cuda:{}: {}", device, found.missing);
   }
   cuda_check(api.use_device(device), "selecting a device");
+  set_used_gpu(gpu_bus_id(device));
 }
 
 int cuda_index(const std::string& name) {

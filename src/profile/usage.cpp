@@ -3,12 +3,16 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
+#include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
 #include "base/library.h"
 #include "device/memory.h"
+#include "device/used_gpu.h"
 
 namespace hone::profile {
 namespace {
@@ -26,6 +30,17 @@ double processor_seconds() {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * kMicro;
   };
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+/// Starts a thread that takes no signal: they are for those that were made to await them.
+template <typename Body>
+std::thread without_signals(const Body& body) {
+  sigset_t all, before;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::thread thread(body);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return thread;
 }
 
 std::optional<uint64_t> read_number(const std::string& file) {
@@ -62,32 +77,37 @@ struct UsageReader::Gpu {
     unsigned long long total, free, used;
   };
   Library library;
-  void* device = nullptr;
+  void* device = nullptr;  ///< the one that is looked at; null: none
+  std::string bus_id;      ///< the one that this process computed on when it was last asked
   int (*shutdown)() = nullptr;
+  int (*by_index)(unsigned, void**) = nullptr;
+  int (*by_bus_id)(const char*, void**) = nullptr;
+  int (*by_uuid)(const char*, void**) = nullptr;
   int (*utilization)(void*, Utilization*) = nullptr;
   int (*memory)(void*, Memory*) = nullptr;
   int (*power)(void*, unsigned*) = nullptr;
   int (*energy)(void*, unsigned long long*) = nullptr;
 
-  /// Gives null where the library or a GPU is not there.
+  /// Gives null where the library is not there.
   static std::unique_ptr<Gpu> open(const char* name) {
     auto gpu = std::make_unique<Gpu>();
     gpu->library = open_library(name);
     if (!gpu->library.handle) return nullptr;
     int (*init)() = nullptr;
-    int (*by_index)(unsigned, void**) = nullptr;
     gpu->find("nvmlInit_v2", init);
     gpu->find("nvmlShutdown", gpu->shutdown);
-    gpu->find("nvmlDeviceGetHandleByIndex_v2", by_index);
+    gpu->find("nvmlDeviceGetHandleByIndex_v2", gpu->by_index);
+    gpu->find("nvmlDeviceGetHandleByPciBusId_v2", gpu->by_bus_id);
+    gpu->find("nvmlDeviceGetHandleByUUID", gpu->by_uuid);
     gpu->find("nvmlDeviceGetUtilizationRates", gpu->utilization);
     gpu->find("nvmlDeviceGetMemoryInfo", gpu->memory);
     gpu->find("nvmlDeviceGetPowerUsage", gpu->power);
     gpu->find("nvmlDeviceGetTotalEnergyConsumption", gpu->energy);
-    if (!init || !gpu->shutdown || !by_index || init() != 0) {
+    if (!init || !gpu->shutdown || !gpu->by_index || !gpu->by_bus_id || !gpu->by_uuid ||
+        init() != 0) {
       gpu->shutdown = nullptr;
       return nullptr;
     }
-    if (by_index(0, &gpu->device) != 0) return nullptr;
     return gpu;
   }
   ~Gpu() {
@@ -99,7 +119,28 @@ struct UsageReader::Gpu {
     function = find_function<Function>(library, name);
   }
 
+  /// Looks at the GPU that this process computes on, by what does not depend on who counts.
+  void look_at_own() {
+    const std::string used = used_gpu();
+    if (used == bus_id) return;
+    bus_id = used;
+    if (used.empty() || by_bus_id(used.c_str(), &device) != 0) device = nullptr;
+  }
+  /// Looks at the first GPU of CUDA_VISIBLE_DEVICES: a UUID, or a number in the order of the bus.
+  void look_at_visible() {
+    const char* variable = std::getenv("CUDA_VISIBLE_DEVICES");
+    const std::string all = variable ? variable : "0";
+    const std::string first = all.substr(0, all.find(','));
+    unsigned index = 0;
+    const char* end = first.data() + first.size();
+    const auto [stop, error] = std::from_chars(first.data(), end, index);
+    const bool number = error == std::errc() && stop == end;
+    const int status = number ? by_index(index, &device) : by_uuid(first.c_str(), &device);
+    if (status != 0) device = nullptr;
+  }
+
   void read(UsageSample& sample) const {
+    if (!device) return;
     if (Utilization share{}; utilization && utilization(device, &share) == 0) {
       sample.device_busy = share.gpu / 100.;
     }
@@ -127,9 +168,10 @@ const std::vector<UsageNumber>& usage_numbers() {
   return numbers;
 }
 
-UsageReader::UsageReader(std::string root, const char* nvml)
-    : root_(std::move(root)), gpu_(Gpu::open(nvml)), begin_(monotonic_seconds()) {
+UsageReader::UsageReader(WatchedGpu gpu, std::string root, const char* nvml)
+    : watched_(gpu), root_(std::move(root)), gpu_(Gpu::open(nvml)), begin_(monotonic_seconds()) {
   last_processor_ = processor_seconds();
+  if (gpu_ && watched_ == WatchedGpu::visible) gpu_->look_at_visible();
   std::error_code error;
   // One folder a package; those with two colons are parts of one.
   for (const auto& entry :
@@ -168,13 +210,16 @@ UsageSample UsageReader::read() {
   last_seconds_ = sample.seconds;
   last_processor_ = sample.processor_seconds;
   sample.disk_bytes = storage_bytes(root_);
-  if (gpu_) gpu_->read(sample);
+  if (gpu_) {
+    if (watched_ == WatchedGpu::own) gpu_->look_at_own();
+    gpu_->read(sample);
+  }
   read_energy(sample);
   return sample;
 }
 
-UsageSampler::UsageSampler(double interval_seconds)
-    : interval_(interval_seconds), thread_([this] { run(); }) {}
+UsageSampler::UsageSampler(double interval_seconds, WatchedGpu gpu)
+    : reader_(gpu), interval_(interval_seconds), thread_(without_signals([this] { run(); })) {}
 
 UsageSampler::~UsageSampler() { stop(); }
 

@@ -35,11 +35,18 @@ struct UsageNumber {
 /// Lists all of them but the time.
 const std::vector<UsageNumber>& usage_numbers();
 
+/// Says which GPU is looked at, of several.
+enum class WatchedGpu : uint8_t {
+  own,      ///< the one that this process computes on, once it has selected it
+  visible,  ///< the first that CUDA_VISIBLE_DEVICES leaves: what other processes compute on
+};
+
 /// Reads what is used now; two samples of one reader tell how busy the cores were in between.
 class UsageReader {
  public:
   /// `root` is the folder that stands for "/"; `nvml` the library that knows NVIDIA's GPUs.
-  explicit UsageReader(std::string root = "", const char* nvml = "libnvidia-ml.so.1");
+  explicit UsageReader(WatchedGpu gpu = WatchedGpu::visible, std::string root = "",
+                       const char* nvml = "libnvidia-ml.so.1");
   ~UsageReader();
   UsageReader(const UsageReader&) = delete;
   UsageReader& operator=(const UsageReader&) = delete;
@@ -56,6 +63,7 @@ class UsageReader {
   };
   void read_energy(UsageSample& sample);
 
+  WatchedGpu watched_;
   std::string root_;
   std::unique_ptr<Gpu> gpu_;
   std::vector<Package> packages_;
@@ -64,11 +72,11 @@ class UsageReader {
   double last_processor_ = 0;
 };
 
-/// Takes samples in a thread of its own. After many the interval doubles and every other sample
-/// goes, so that a long run keeps a bounded number.
+/// Takes samples in a thread of its own, which no signal goes to. After many the interval doubles
+/// and every other sample goes, so that a long run keeps a bounded number.
 class UsageSampler {
  public:
-  explicit UsageSampler(double interval_seconds = 0.1);
+  explicit UsageSampler(double interval_seconds, WatchedGpu gpu = WatchedGpu::visible);
   ~UsageSampler();
   UsageSampler(const UsageSampler&) = delete;
   UsageSampler& operator=(const UsageSampler&) = delete;

@@ -197,7 +197,7 @@ class Loop {
   Stopwatch step_watch_;
   double exposed_before_ = 0;  ///< seconds of waiting for other ranks before the step
   double peak_flops_ = 0;
-  profile::UsageReader usage_;
+  profile::UsageReader usage_{profile::WatchedGpu::own};
   Rates rates_;
   CheckpointWriter writer_;  ///< the last member: its thread ends before anything else goes
 };

@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <thread>
 
 #include "base/file.h"
+#include "device/used_gpu.h"
 
 namespace hone::profile {
 namespace {
@@ -45,7 +47,7 @@ TEST(Usage, ReadsWhatThisProcessTakes) {
 
 TEST(Usage, EnergyCountersThatBeginAgainGoOn) {
   FakeRoot root;
-  UsageReader reader(root.path(), "no-such-library.so");
+  UsageReader reader(WatchedGpu::own, root.path(), "no-such-library.so");
   EXPECT_EQ(reader.read().processor_joules, 0);
   root.set(950);
   EXPECT_DOUBLE_EQ(*reader.read().processor_joules, 50e-6);
@@ -54,7 +56,7 @@ TEST(Usage, EnergyCountersThatBeginAgainGoOn) {
 }
 
 TEST(Usage, WhatTheSystemDoesNotGiveIsAbsent) {
-  UsageReader reader(testing::TempDir() + "no_such_root", "no-such-library.so");
+  UsageReader reader(WatchedGpu::own, testing::TempDir() + "no_such_root", "no-such-library.so");
   const UsageSample sample = reader.read();
   EXPECT_FALSE(sample.processor_joules);
   EXPECT_FALSE(sample.disk_bytes);
@@ -63,6 +65,49 @@ TEST(Usage, WhatTheSystemDoesNotGiveIsAbsent) {
     const bool of_process = number.name == "resident_bytes" || number.name == "busy_cores";
     EXPECT_EQ(number.of(sample).has_value(), of_process) << number.name;
   }
+}
+
+/// The numbers of a GPU of HONE_FAKE_NVML, whose memory in use is its number on the bus.
+std::optional<uint64_t> watched(WatchedGpu gpu) {
+  return UsageReader(gpu, "", HONE_FAKE_NVML).read().device_bytes;
+}
+
+TEST(Usage, TheGpuIsTheOneThatThisProcessComputesOn) {
+  UsageReader reader(WatchedGpu::own, "", HONE_FAKE_NVML);
+  EXPECT_FALSE(reader.read().device_bytes) << "none is selected";
+  set_used_gpu("0000:65:00.0");
+  const UsageSample sample = reader.read();
+  EXPECT_EQ(sample.device_bytes, 2U);
+  EXPECT_EQ(sample.device_busy, 0.2);
+  EXPECT_EQ(sample.device_watts, 2);
+  EXPECT_EQ(sample.device_joules, 20);
+  set_used_gpu("0000:17:00.0");
+  EXPECT_EQ(reader.read().device_bytes, 0U);
+  set_used_gpu("0000:99:00.0");
+  EXPECT_FALSE(reader.read().device_bytes) << "the library does not know it";
+  set_used_gpu("");
+  EXPECT_FALSE(reader.read().device_bytes);
+}
+
+TEST(Usage, OfOtherProcessesTheGpuIsTheFirstVisibleOne) {
+  const auto visible = [](const char* devices) {
+    ::setenv("CUDA_VISIBLE_DEVICES", devices, 1);
+    const auto bytes = watched(WatchedGpu::visible);
+    ::unsetenv("CUDA_VISIBLE_DEVICES");
+    return bytes;
+  };
+  EXPECT_EQ(watched(WatchedGpu::visible), 0U);
+  EXPECT_EQ(visible("2,0"), 2U);
+  EXPECT_EQ(visible("GPU-1"), 1U);
+  EXPECT_FALSE(visible("7"));
+  EXPECT_FALSE(visible("-1"));
+  EXPECT_FALSE(visible("")) << "empty means the processor";
+}
+
+TEST(Usage, CudasDevicesAreKnownByTheirBus) {
+  EXPECT_EQ(gpu_bus_id(0, HONE_FAKE_NVML), "0000:65:00.0") << "CUDA counts in another order";
+  EXPECT_EQ(gpu_bus_id(3, HONE_FAKE_NVML), "");
+  EXPECT_EQ(gpu_bus_id(0, "no-such-library.so"), "");
 }
 
 TEST(UsageSampler, SamplesUntilItIsStopped) {
