@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "profile/recorder.h"
 
 namespace hone::infer {
 namespace {
@@ -180,6 +181,10 @@ void JobQueue::end(QueuedJob& job, MakeError make_error, Counter counter) {
     result.times.queue = job.taken > 0 ? seconds_between(job.submitted, job.first_taken) : total;
     result.times.tokenization = job.tokenization;
     result.times.inference = std::max(0.0, total - result.times.queue - result.times.tokenization);
+  }
+  if (profile::Recorder* recorder = profile::active()) {
+    recorder->add_fact("requests", 1);
+    recorder->add_fact("queue_s", result.times.queue);
   }
   result.error = make_error();
   if (!result.error) result.answers = std::move(job.answers);

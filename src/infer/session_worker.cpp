@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "profile/recorder.h"
 
 namespace hone::infer {
 namespace {
@@ -103,9 +104,14 @@ void SessionWorker::run_first_pass() {
   good_pass_ = now_in_ticks();
 }
 
+std::vector<Slice> SessionWorker::take() {
+  const profile::Span span("waiting for requests");
+  return queue_.take(portion_, packed_.empty());
+}
+
 void SessionWorker::work() {
   for (;;) {
-    std::vector<Slice> lot = queue_.take(portion_, packed_.empty());
+    std::vector<Slice> lot = take();
     if (lot.empty() && packed_.empty()) return;
     const std::lock_guard lock(session_mutex_);
     const Stopwatch watch;
@@ -249,6 +255,7 @@ void SessionWorker::start_batch() {
 void SessionWorker::settle() {
   BatchAnswers batch = runner_->take();
   batch.wait();
+  const profile::Span span("answering", profile::Stage::writing);
   int64_t tokens = 0;
   for (size_t i = 0; i < batch.size(); ++i) {
     const Packed packed = std::move(packed_.front());

@@ -68,6 +68,7 @@ class SessionWorker {
 
   void run(const std::string& model);
   void prepare();
+  std::vector<Slice> take();
   void work();
   /// Encodes a lot and packs it; batches that are full meanwhile are settled.
   void add(std::span<Slice> lot);

@@ -153,6 +153,14 @@ std::string profile_text(const Profile& profile) {
   for (const auto& [name, value] : stages["other"].items()) {
     line("other: " + name, value.get<double>());
   }
+  for (const auto& work : overlapped(recorder)) {
+    line("beside it: " + work["name"].get<std::string>(), work["seconds"].get<double>());
+  }
+  const OrderedJson facts = facts_of(recorder);
+  if (const double requests = facts.value("requests", 0.); requests > 0) {
+    text += fmt::format("  {:.0f} requests waited {:.3f} ms each in the queue\n", requests,
+                        1e3 * facts.value("queue_s", 0.) / requests);
+  }
   if (recorder.window_steps() == 0) return text + "no step came to the window: nothing to list\n";
   text += fmt::format("\n{} steps, {:.3f} s:\n  {:<28}{:>8}{:>11}{:>9}{:>11}{:>9}\n",
                       recorder.window_steps(), recorder.window_seconds(), "operation", "calls",

@@ -11,6 +11,8 @@ namespace {
 std::atomic<Recorder*> active_recorder{nullptr};
 std::atomic<uint64_t> generations{0};
 
+uint16_t depth_of(size_t open) { return static_cast<uint16_t>(std::min<size_t>(open, UINT16_MAX)); }
+
 int64_t thread_number() { return static_cast<int64_t>(::syscall(SYS_gettid)); }
 
 }  // namespace
@@ -77,11 +79,16 @@ void Recorder::leave() {
   const int64_t self = end - span.begin_ns - span.inner_ns;
   thread.track.stage_ns[static_cast<size_t>(span.stage)] += self;
   if (!thread.open.empty()) thread.open.back().inner_ns += end - span.begin_ns;
-  keep(thread.track, {span.name, -1, static_cast<int32_t>(thread.open.size()), span.begin_ns, end,
-                      self, 0, 0, false, in_window_.load(std::memory_order_relaxed)});
+  keep(thread.track, {.name = span.name,
+                      .begin_ns = span.begin_ns,
+                      .end_ns = end,
+                      .self_ns = self,
+                      .depth = depth_of(thread.open.size()),
+                      .in_window = in_window_.load(std::memory_order_relaxed)});
 }
 
 void Recorder::begin_step() {
+  const std::lock_guard lock(mutex_);
   const int64_t begun = ++steps_ - options_.skipped_steps;
   if (begun == 1 && options_.window_steps > 0) {
     window_begin_ns_ = now();
@@ -97,20 +104,18 @@ void Recorder::on_step(const StepEvent& event) {
   Thread& thread = this_thread();
   const int64_t end = now();
   const auto length = static_cast<int64_t>(event.seconds * 1e9);
-  Event kept{event.step.name,
-             number_of_scope(event.step.scope),
-             0,
-             end - length,
-             end,
-             length,
-             0,
-             event.plan.bytes_moved(event.step, event.extents),
-             true,
-             true};
+  Event kept{.name = event.step.name,
+             .begin_ns = end - length,
+             .end_ns = end,
+             .self_ns = length,
+             .bytes = event.plan.bytes_moved(event.step, event.extents),
+             .scope = number_of_scope(event.step.scope),
+             .op = true,
+             .in_window = true};
   if (event.step.flops) kept.flops = event.step.flops(event.extents);
   if (!event.plan.gpu()) {
     // The time goes from the span to the op, whose stage is the span's.
-    kept.depth = static_cast<int32_t>(thread.open.size());
+    kept.depth = depth_of(thread.open.size());
     const Stage stage = thread.open.empty() ? Stage::none : thread.open.back().stage;
     thread.track.stage_ns[static_cast<size_t>(stage)] += length;
     if (!thread.open.empty()) thread.open.back().inner_ns += length;
@@ -181,6 +186,7 @@ void Recorder::add_fact(std::string_view name, double value) {
 void Recorder::finish() {
   Thread& thread = this_thread();
   while (!thread.open.empty()) leave();
+  const std::lock_guard lock(mutex_);
   end_ns_ = now();
   if (in_window_) window_end_ns_ = end_ns_;
   in_window_ = false;

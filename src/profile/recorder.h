@@ -36,17 +36,18 @@ std::string_view stage_name(Stage stage);
 
 /// A piece of time on a track: a span, or an op of a plan.
 struct Event {
-  const char* name;  ///< a literal
-  int32_t scope;     ///< number of the op's scope; -1: none
-  int32_t depth;     ///< spans around it
-  int64_t begin_ns;  ///< counts since the recorder was made
-  int64_t end_ns;
-  int64_t self_ns;  ///< excludes the events inside it
-  double flops;
-  double bytes;
-  bool op;
-  bool in_window;
+  const char* name;      ///< a literal
+  int64_t begin_ns = 0;  ///< counts since the recorder was made
+  int64_t end_ns = 0;
+  int64_t self_ns = 0;  ///< excludes the events inside it
+  double flops = 0;
+  double bytes = 0;
+  int32_t scope = -1;  ///< number of the op's scope; -1: none
+  uint16_t depth = 0;  ///< spans around it
+  bool op = false;
+  bool in_window = false;
 };
+static_assert(sizeof(Event) <= 56, "a million of them are kept");
 
 /// The events of one thread, or of a device.
 struct Track {
@@ -74,8 +75,8 @@ class Recorder : public RunSink {
   /// Begins and ends a span of the calling thread.
   void enter(const char* name, Stage stage);
   void leave();
-  /// Says that the next step begins: a training step, or a forward pass of inference. The thread
-  /// that runs them calls it.
+  /// Says that the next step begins: a training step, or a forward pass of inference. Any thread
+  /// may run steps.
   void begin_step();
   /// Gives what a Runner should tell of its steps now: this inside the window, else null.
   RunSink* sink() { return in_window_.load(std::memory_order_relaxed) ? this : nullptr; }
@@ -134,7 +135,7 @@ class Recorder : public RunSink {
   const RecorderOptions options_;
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   const uint64_t generation_;  ///< tells threads that their track is one of an earlier recorder
-  std::mutex mutex_;           ///< guards the lists below; a track is its thread's alone
+  std::mutex mutex_;           ///< guards the lists and the steps; a track is its thread's alone
   std::vector<std::unique_ptr<Track>> tracks_;
   std::vector<std::unique_ptr<Thread>> threads_;
   std::vector<std::string> scopes_;

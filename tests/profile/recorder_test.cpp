@@ -3,8 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <latch>
+#include <map>
 #include <numeric>
 #include <optional>
+#include <random>
 #include <thread>
 
 #include "base/clock.h"
@@ -120,6 +124,26 @@ TEST(Recorder, OpsAreHeardOfInTheWindowAlone) {
       << "time of ops is the stage's, inside the window and outside";
 }
 
+TEST(Recorder, StepsOfSeveralThreadsAreAllCounted) {
+  constexpr int kThreads = 3, kSteps = 3'000'000;
+  Recorder recorder({.skipped_steps = 1000, .window_steps = 20'000});
+  {
+    const Listening listening(recorder);
+    std::latch all(kThreads);
+    std::vector<std::thread> threads;
+    for (int i = 0; i < kThreads; ++i) {
+      threads.emplace_back([&all] {
+        all.arrive_and_wait();
+        for (int step = 0; step < kSteps; ++step) begin_step();
+      });
+    }
+    for (std::thread& each : threads) each.join();
+  }
+  recorder.finish();
+  EXPECT_EQ(recorder.steps(), kThreads * kSteps);
+  EXPECT_EQ(recorder.window_steps(), 20'000);
+}
+
 TEST(Recorder, TooManyEventsAreCounted) {
   Recorder recorder({.most_events = 3});
   {
@@ -175,6 +199,96 @@ TEST(OpTable, SharesSumToOneAndLayersAreTold) {
     EXPECT_GT(find("unnamed").share, 0);
     EXPECT_GE(rows.front().share, rows.back().share);
   }
+}
+
+TEST(OpTable, RowsAreOfTheThreadsThatCompute) {
+  constexpr int kWorkers = 3;
+  Recorder recorder({.skipped_steps = 0, .window_steps = 100});
+  {
+    const Listening listening(recorder);
+    const Span waiting("waiting for workers");
+    std::vector<std::thread> workers;
+    for (int i = 0; i < kWorkers; ++i) {
+      workers.emplace_back([&] {
+        TwoSteps steps;
+        for (int step = 0; step < 4; ++step) steps.run(recorder);
+      });
+    }
+    for (std::thread& each : workers) each.join();
+  }
+  recorder.finish();
+  const std::vector<OpRow> rows = op_table(recorder);
+  double sum = 0;
+  for (const OpRow& row : rows) {
+    sum += row.share;
+    EXPECT_NE(row.name, "waiting for workers");
+    EXPECT_TRUE(!row.op || row.calls == 4 * kWorkers) << row.name << " " << row.calls;
+  }
+  EXPECT_NEAR(sum, 1, 1e-6);
+  EXPECT_GT(rows.size(), 3U);
+}
+
+/// What the definition says, gap by gap over all events.
+std::string cause_by_definition(std::span<const Event> host, int64_t begin, int64_t end) {
+  std::map<std::string, int64_t> causes;
+  for (const Event& event : host) {
+    const int64_t shared = std::min(event.end_ns, end) - std::max(event.begin_ns, begin);
+    if (shared > 0) causes[event.name] += shared * (event.depth + 1);
+  }
+  std::string cause = "unnamed";
+  int64_t most = 0;
+  for (const auto& [name, shared] : causes) {
+    if (shared > most) cause = name;
+    most = std::max(most, shared);
+  }
+  return cause;
+}
+
+/// Random spans in spans, in the order in which they end, as a thread's track has them.
+void add_nested(std::mt19937& random, int64_t begin, int64_t end, int depth,
+                std::vector<Event>& events) {
+  static constexpr const char* kNames[] = {"a", "b", "c", "d"};
+  std::uniform_int_distribution<int64_t> length(1, 40);
+  for (int64_t at = begin + length(random); at < end;) {
+    const int64_t to = std::min(end, at + length(random) * (depth < 3 ? 5 : 1));
+    if (depth < 3) add_nested(random, at, to, depth + 1, events);
+    events.push_back({.name = kNames[random() % 4],
+                      .begin_ns = at,
+                      .end_ns = to,
+                      .depth = static_cast<uint16_t>(depth)});
+    at = to + length(random);
+  }
+}
+
+TEST(IdleGaps, AreExplainedByTheSpansThatFillThem) {
+  std::mt19937 random(7);
+  std::vector<Event> host, device;
+  add_nested(random, 0, 20'000, 0, host);
+  for (int64_t at = 0; at < 20'000;) {
+    const int64_t end = at + static_cast<int64_t>(random() % 30);
+    device.push_back({.name = "kernel", .begin_ns = at, .end_ns = end});
+    at = end + static_cast<int64_t>(random() % 60);
+  }
+  const std::vector<IdleGap> gaps = idle_gaps(device, host, 10e-9);
+  ASSERT_GT(gaps.size(), 100U);
+  for (const IdleGap& gap : gaps) {
+    const auto begin = std::llround(gap.begin * 1e9), end = begin + std::llround(gap.seconds * 1e9);
+    EXPECT_EQ(gap.cause, cause_by_definition(host, begin, end)) << begin << " to " << end;
+  }
+}
+
+/// A look at all spans for each of as many gaps would take hours.
+TEST(IdleGaps, OfLongRunsAreFound) {
+  constexpr int64_t kEvents = 1'000'000;
+  std::vector<Event> host, device;
+  for (int64_t i = 0; i < kEvents; ++i) {
+    host.push_back({.name = "in", .begin_ns = 100 * i, .end_ns = 100 * i + 90, .depth = 1});
+    device.push_back({.name = "kernel", .begin_ns = 100 * i, .end_ns = 100 * i + 50});
+  }
+  host.push_back({.name = "around", .begin_ns = 0, .end_ns = 100 * kEvents});
+  const std::vector<IdleGap> gaps = idle_gaps(device, host, 20e-9);
+  ASSERT_EQ(std::ssize(gaps), kEvents - 1);
+  EXPECT_EQ(gaps.front().cause, "in");
 }
 
 }  // namespace

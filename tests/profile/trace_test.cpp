@@ -3,65 +3,18 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <cerrno>
 #include <filesystem>
-#include <map>
 
+#include "base/error.h"
 #include "base/file.h"
+#include "base/file_calls.h"
 #include "base/json.h"
+#include "profile/perfetto_reader.h"
 #include "profile/profile_file.h"
 
 namespace hone::profile {
 namespace {
-
-/// The fields of a message of protocol buffers, by number; texts and messages as bytes.
-class Fields {
- public:
-  explicit Fields(std::string_view bytes) {
-    while (!bytes.empty()) {
-      const uint64_t key = varint(bytes);
-      std::string value;
-      switch (key & 7) {
-        case 0:
-          value = std::to_string(varint(bytes));
-          break;
-        case 1:
-          value = take(bytes, 8);
-          break;
-        case 2:
-          value = take(bytes, varint(bytes));
-          break;
-        default:
-          ADD_FAILURE() << "wire type " << (key & 7);
-          return;
-      }
-      fields_.emplace(key >> 3, std::move(value));
-    }
-  }
-  std::string at(uint64_t field) const {
-    const auto found = fields_.find(field);
-    return found == fields_.end() ? "" : found->second;
-  }
-  auto all(uint64_t field) const { return fields_.equal_range(field); }
-
- private:
-  static uint64_t varint(std::string_view& bytes) {
-    uint64_t value = 0;
-    for (int shift = 0; !bytes.empty(); shift += 7) {
-      const auto byte = static_cast<uint8_t>(bytes.front());
-      bytes.remove_prefix(1);
-      value |= static_cast<uint64_t>(byte & 127) << shift;
-      if (byte < 128) break;
-    }
-    return value;
-  }
-  static std::string take(std::string_view& bytes, uint64_t count) {
-    const std::string taken(bytes.substr(0, count));
-    EXPECT_EQ(taken.size(), count);
-    bytes.remove_prefix(std::min<uint64_t>(count, bytes.size()));
-    return taken;
-  }
-  std::multimap<uint64_t, std::string> fields_;
-};
 
 std::string read_gzip(const std::string& path) {
   gzFile file = gzopen(path.c_str(), "rb");
@@ -86,31 +39,96 @@ class Traces : public testing::Test {
   Recorder recorder_;
 };
 
-TEST_F(Traces, PerfettoSlicesAreNestedAndEnd) {
+TEST_F(Traces, PerfettoShowsSlicesAndCounters) {
   recorder_.finish();
   const std::string path = folder_ + "/trace.pftrace";
   write_perfetto_trace(path, recorder_, {{.seconds = 0.5, .resident_bytes = 7, .busy_cores = 2}});
-  const Fields trace(read_file(path));
-  std::map<std::string, std::string> names;
-  std::vector<std::string> order;
-  int counters = 0;
-  for (auto [at, end] = trace.all(1); at != end; ++at) {
-    const Fields packet(at->second);
-    EXPECT_EQ(packet.at(10), "1") << "every packet names its sequence";
-    if (!packet.at(12).empty()) {
-      const Fields entry(Fields(packet.at(12)).at(2));
-      names[entry.at(1)] = entry.at(2);
-    }
-    if (packet.at(11).empty()) continue;
-    const Fields event(packet.at(11));
-    if (event.at(9) == "1") order.push_back("begin " + names[event.at(10)]);
-    if (event.at(9) == "2") order.emplace_back("end");
-    if (event.at(9) == "4") ++counters;
+  const ShownTrace shown(read_file(path));
+  ASSERT_EQ(shown.slices.size(), 1U);
+  const std::vector<ShownSlice>& slices = shown.slices.begin()->second;
+  ASSERT_EQ(slices.size(), 2U);
+  EXPECT_EQ(shown.tracks.at(shown.slices.begin()->first), "main");
+  const auto& events = recorder_.main_track().events;  // in the order of their ends
+  for (const size_t i : {0, 1}) {
+    const Event& event = events[1 - i];
+    EXPECT_EQ(slices[i].name, event.name);
+    EXPECT_EQ(slices[i].begin, static_cast<uint64_t>(event.begin_ns));
+    EXPECT_EQ(slices[i].end, static_cast<uint64_t>(event.end_ns));
+    EXPECT_EQ(slices[i].depth, i);
   }
-  const std::vector<std::string> wanted = {"begin evaluation", "begin a \"quoted\" name", "end",
-                                           "end"};
-  EXPECT_EQ(order, wanted);
-  EXPECT_EQ(counters, 2) << "resident memory and busy cores";
+  EXPECT_EQ(shown.counters.at("resident_bytes"), std::vector<double>{7});
+  EXPECT_EQ(shown.counters.at("busy_cores"), std::vector<double>{2});
+}
+
+/// Ops of a model of twelve layers, each of which says its layer, FLOP and bytes.
+void add_many_ops(Recorder& recorder, int count) {
+  Plan plan;
+  const Value in = plan.input(DType::f32, Axis::one, 1000);
+  const Value out = plan.temporary(DType::f32, Axis::one, 100'000);
+  static constexpr const char* kNames[] = {"linear", "layer_norm", "attention", "gelu"};
+  for (int layer = 0; layer < 12; ++layer) {
+    plan.set_scope("layer " + std::to_string(layer));
+    for (const char* name : kNames) {
+      plan.add({.name = name,
+                .reads = {in},
+                .writes = {out},
+                .run = [](const Frame&) {},
+                .flops = [layer](const Extents&) { return 1e9 + layer; }});
+    }
+  }
+  const Extents extents;
+  for (int i = 0; i < count; ++i) {
+    const Step& step = plan.steps()[static_cast<size_t>(i) % plan.steps().size()];
+    recorder.on_step({plan, step, extents, 0, 0});
+  }
+}
+
+TEST_F(Traces, AMillionEventsTakeAtMost60Megabytes) {
+  constexpr int kEvents = 10'000;
+  add_many_ops(recorder_, kEvents);
+  recorder_.finish();
+  const std::string path = folder_ + "/trace.pftrace";
+  write_perfetto_trace(path, recorder_, {});
+  const std::string file = read_file(path);
+  // Times are close together here: a millisecond between two takes a byte more, twice an event.
+  EXPECT_LE(file.size(), (60 - 2) * kEvents);
+  const ShownTrace shown(file);
+  const std::vector<ShownSlice>& slices = shown.slices.begin()->second;
+  ASSERT_EQ(slices.size(), kEvents + 2U);
+  for (size_t i = 2; i < slices.size(); i += 997) {
+    EXPECT_EQ(slices[i].layer, "layer " + std::to_string((i - 2) / 4 % 12));
+    EXPECT_EQ(slices[i].flops, 1'000'000'000 + (i - 2) / 4 % 12);
+    EXPECT_EQ(slices[i].bytes, 404'000U);
+  }
+}
+
+/// A disk that is full for what has a text in its path.
+class FullForTraces : public FileCallHook {
+ public:
+  FullForTraces() { set_file_call_hook(this); }
+  ~FullForTraces() override { set_file_call_hook(nullptr); }
+  std::optional<int> before(FileCall call, const std::string& path, const std::string&) override {
+    if (call == FileCall::write && path.find("trace.") != std::string::npos) return ENOSPC;
+    return {};
+  }
+};
+
+TEST_F(Traces, AFullDiskIsAnErrorThatLeavesNothing) {
+  recorder_.finish();
+  const FullForTraces full;
+  const auto fails = [&](const std::string& path, const std::function<void()>& write) {
+    try {
+      write();
+      ADD_FAILURE() << path << " was written";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::io);
+      EXPECT_NE(std::string(error.what()).find(path), std::string::npos) << error.what();
+    }
+  };
+  const std::string perfetto = folder_ + "/trace.pftrace", json = folder_ + "/trace.json.gz";
+  fails(perfetto, [&] { write_perfetto_trace(perfetto, recorder_, {}); });
+  fails(json, [&] { write_json_trace(json, recorder_); });
+  EXPECT_TRUE(std::filesystem::is_empty(folder_));
 }
 
 TEST_F(Traces, JsonHasEveryEvent) {
