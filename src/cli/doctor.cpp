@@ -13,6 +13,8 @@
 namespace hone::cli {
 namespace {
 
+constexpr uint64_t kMostProfileBytes = uint64_t{1} << 26;
+
 struct DoctorFlags {
   std::string model, data, output = ".", profile;
 };
@@ -25,7 +27,7 @@ std::vector<Check> examine(const DoctorFlags& flags) {
   if (!flags.profile.empty()) {
     const std::string path =
         folder_exists(flags.profile) ? flags.profile + "/profile.json" : flags.profile;
-    add(diagnose(parse_json(read_file(path), path), path));
+    add(diagnose(parse_json(read_file(path, kMostProfileBytes), path), path));
     return checks;
   }
   add(check_machine());

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,38 +10,52 @@ namespace {
 
 using Status = Check::Status;
 
-/// A profile's numbers, by the names that profile.json has; what is absent is 0.
+/// Gives a word as a shell takes it for one.
+std::string shell_word(const std::string& word) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,+@%";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+/// A profile's numbers, by the names that profile.json has; what is absent, or is no number, is 0.
+/// All are between 0 and 1e15, whatever the file says, so that they can be reckoned with.
 class Facts {
  public:
   Facts(const Json& profile, const std::string& file)
       : profile_(profile), fields_(profile, file), wall_(fields_.number("wall_s")) {
     if (wall_ <= 0) fields_.fail_field("wall_s", "expected a number above 0");
-    for (const Json& word : fields_.at("command")) {
-      if (word.is_string()) command_.push_back(word.get<std::string>());
+    const Json& words = fields_.at("command");
+    if (!words.is_array()) fields_.fail_field("command", "expected a list of words");
+    for (const Json& word : words) {
+      if (!word.is_string()) fields_.fail_field("command", "expected a list of words");
+      const auto& text = word.get_ref<const std::string&>();
+      if (std::any_of(text.begin(), text.end(), [](char c) { return c >= 0 && c < ' '; })) {
+        fields_.fail_field("command", "expected words without control characters");
+      }
+      command_.push_back(text);
     }
   }
 
-  double stage(const char* name) const { return number(profile_.value("stages", Json()), name); }
+  double stage(const char* name) const { return number(part(profile_, "stages"), name); }
   double other(const char* name) const {
-    return number(profile_.value("stages", Json()).value("other", Json::object()), name);
+    return number(part(part(profile_, "stages"), "other"), name);
   }
-  double fact(const char* name) const { return number(profile_.value("facts", Json()), name); }
-  double memory(const char* name) const { return number(profile_.value("memory", Json()), name); }
+  double fact(const char* name) const { return number(part(profile_, "facts"), name); }
+  double memory(const char* name) const { return number(part(profile_, "memory"), name); }
   /// Gives the seconds that the main thread spent in spans of a name, in the window.
   double row(const char* name, const char* field) const {
-    for (const Json& op : profile_.value("ops", Json::array())) {
-      if (op.is_object() && op.value("name", "") == name) return number(op, field);
-    }
-    return 0;
+    return number(named(part(profile_, "ops"), name), field);
   }
   double overlapped(const char* name) const {
-    for (const Json& work : profile_.value("overlapped", Json::array())) {
-      if (work.is_object() && work.value("name", "") == name) return number(work, "seconds");
-    }
-    return 0;
+    return number(named(part(profile_, "overlapped"), name), "seconds");
   }
-  double window_seconds() const { return number(profile_.value("window", Json()), "seconds"); }
-  double share(double seconds) const { return seconds / wall_; }
+  double share_of_window(double seconds) const {
+    return ratio(seconds, number(part(profile_, "window"), "seconds"));
+  }
+  double share(double seconds) const { return ratio(seconds, wall_); }
   double wall() const { return wall_; }
   bool trains() const { return !command_.empty() && command_.front() == "train"; }
 
@@ -52,25 +65,45 @@ class Facts {
       std::replace(name.begin(), name.end(), '-', '_');
       return name;
     };
-    std::vector<std::string> words;
+    std::string line = "hone";
+    const auto add = [&](const std::string& word) { line += " " + shell_word(word); };
     for (size_t i = 0; i < command_.size(); ++i) {
       const std::string name = command_[i].substr(0, command_[i].find('='));
       if (plain(name) != plain(option)) {
-        words.push_back(command_[i]);
+        add(command_[i]);
       } else if (name == command_[i] && !value.empty()) {
         ++i;
       }
     }
-    words.push_back(option);
-    if (!value.empty()) words.push_back(value);
-    return fmt::format("hone {}", fmt::join(words, " "));
+    add(option);
+    if (!value.empty()) add(value);
+    return line;
   }
 
  private:
-  static double number(const Json& object, const char* name) {
-    if (!object.is_object()) return 0;
+  static const Json& part(const Json& object, const char* name) {
+    static const Json nothing;
+    if (!object.is_object()) return nothing;
     const auto at = object.find(name);
-    return at != object.end() && at->is_number() ? at->get<double>() : 0;
+    return at == object.end() ? nothing : *at;
+  }
+  static double number(const Json& object, const char* name) {
+    const Json& value = part(object, name);
+    return value.is_number() ? std::clamp(value.get<double>(), 0., 1e15) : 0;
+  }
+  /// Gives the object of a list that has this name.
+  static const Json& named(const Json& list, const char* name) {
+    static const Json nothing;
+    if (!list.is_array()) return nothing;
+    for (const Json& each : list) {
+      const Json& own = part(each, "name");
+      if (own.is_string() && own.get_ref<const std::string&>() == name) return each;
+    }
+    return nothing;
+  }
+  /// Gives the share that a part is of a whole, at most 1.
+  static double ratio(double part, double whole) {
+    return whole > 0 ? std::min(part / whole, 1.) : 0;
   }
 
   const Json& profile_;
@@ -90,11 +123,11 @@ void judge_interval(const Facts& facts, const char* name, double seconds, double
   const double steps = facts.fact("steps");
   if (share < kMost || times < 2 || steps <= 0) return;
   const double longer = std::ceil(share * (1 - kWanted) / (kWanted * (1 - share)));
-  const auto every = static_cast<int64_t>(std::max(1., steps / times) * longer);
-  const double left = std::max(1., std::floor(steps / static_cast<double>(every))) / times;
+  const double every = std::min(std::floor(std::max(1., steps / times) * longer), 1e15);
+  const double left = std::max(1., std::floor(steps / every)) / times;
   found.push_back({name, Status::advice,
                    fmt::format("{} times, {} of the time", times, percent(share)),
-                   facts.with(option, std::to_string(every)), share * (1 - left)});
+                   facts.with(option, fmt::format("{:.0f}", every)), share * (1 - left)});
 }
 
 void judge_threads(const Facts& facts, std::vector<Check>& found) {
@@ -109,9 +142,7 @@ void judge_threads(const Facts& facts, std::vector<Check>& found) {
 }
 
 void judge_loading(const Facts& facts, std::vector<Check>& found) {
-  const double window = facts.window_seconds();
-  const double waiting = facts.row("waiting for a batch", "total_s");
-  const double share = window > 0 ? waiting / window : 0;
+  const double share = facts.share_of_window(facts.row("waiting for a batch", "total_s"));
   const double workers = facts.fact("workers"), cores = facts.fact("usable_cores");
   if (workers > 2 * cores && workers > 4) {
     found.push_back({"loader's threads", Status::advice,
@@ -129,23 +160,23 @@ void judge_loading(const Facts& facts, std::vector<Check>& found) {
 void judge_precision(const Facts& facts, std::vector<Check>& found) {
   const double gain = facts.fact("bf16_times_as_fast");
   if (!facts.trains() || facts.fact("dtype_bits") != 32 || gain < 1.2) return;
-  const double window = facts.window_seconds();
   double products = 0;
   for (const char* name : {"linear", "linear_input_gradient", "linear_weight_gradient"}) {
     products += std::max(facts.row(name, "self_s"), facts.row(name, "device_s"));
   }
-  if (products <= 0 || window <= 0) return;
+  const double share = facts.share_of_window(products);
+  if (share <= 0) return;
   found.push_back({"precision", Status::advice,
                    fmt::format("products take {} of a step in fp32; bf16's are {:.1f} times as "
                                "fast on this machine",
-                               percent(products / window), gain),
-                   facts.with("--bf16", ""), products / window * (1 - 1 / gain)});
+                               percent(share), gain),
+                   facts.with("--bf16", ""), share * (1 - 1 / gain)});
 }
 
 void judge_batch(const Facts& facts, std::vector<Check>& found) {
   constexpr double kFewTokens = 256;
   const double tokens = facts.fact("tokens_per_batch"), samples = facts.fact("samples_per_batch");
-  if (!facts.trains() || tokens <= 0 || tokens >= kFewTokens || samples <= 0) return;
+  if (!facts.trains() || tokens < 1 || tokens >= kFewTokens || samples <= 0) return;
   const double update = facts.share(facts.other("optimizer"));
   const double times = std::ceil(kFewTokens / tokens);
   found.push_back({"batch size", Status::advice,

@@ -160,6 +160,75 @@ TEST(Doctor, ADamagedProfileIsNamed) {
   EXPECT_THROW(diagnose({{"wall_s", 0}, {"command", Json::array()}}, "profile.json"), Error);
 }
 
+/// Every place of a profile in turn holds what it should not: there is an answer, or an error that
+/// names the file, and no number of it is out of bounds.
+TEST(Doctor, HostileProfilesAreJudgedOrRefused) {
+  const std::vector<Json> values = {
+      nullptr,
+      true,
+      "",
+      "text",
+      -1,
+      0,
+      1e-308,
+      1e308,
+      -1e308,
+      INT64_MIN,
+      UINT64_MAX,
+      Json::array(),
+      Json::object(),
+      Json::array({nullptr, 1, "x", Json::array()}),
+      Json::array({{{"name", 7}}, {{"name", "linear"}, {"self_s", "much"}}}),
+      {{"other", 3}}};
+  Json slow = clean_profile();  // everything that can be found is
+  slow["stages"]["evaluation"] = 60.;
+  slow["stages"]["other"]["checkpoint"] = 30.;
+  slow["facts"]["threads"] = 1;
+  slow["facts"]["dtype_bits"] = 32;
+  slow["facts"]["tokens_per_batch"] = 3;
+  slow["facts"]["stolen_share"] = 0.5;
+  slow["facts"]["throttled_s"] = 50.;
+  slow["facts"]["memory_limit"] = 1e9;
+  slow["ops"][1]["total_s"] = 5.;
+  int judged = 0;
+  const auto judge = [&](const Json& profile) {
+    try {
+      for (const Check& check : diagnose(profile, "profile.json")) {
+        EXPECT_GE(check.gain, 0) << profile;
+        EXPECT_LE(check.gain, 1) << profile;
+      }
+      ++judged;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::bad_file);
+      EXPECT_NE(std::string(error.what()).find("profile.json"), std::string::npos);
+    }
+  };
+  for (const Json& profile : {clean_profile(), slow}) {
+    const Json places = profile.flatten();
+    for (const auto& [place, unused] : places.items()) {
+      for (Json::json_pointer at(place); !at.empty(); at.pop_back()) {
+        for (const Json& value : values) {
+          Json spoilt = profile;
+          spoilt[at] = value;
+          judge(spoilt);
+        }
+      }
+    }
+  }
+  for (const Json& value : values) judge(value);
+  EXPECT_GT(judged, 500);
+}
+
+TEST(Doctor, CommandsCanBePasted) {
+  Json profile = clean_profile();
+  profile["facts"]["threads"] = 1;
+  profile["command"] = {"train", "--model", "my model", "it's; rm -rf x"};
+  EXPECT_EQ(diagnose(profile, "profile.json").front().command,
+            "hone train --model 'my model' 'it'\\''s; rm -rf x' --threads 2");
+  profile["command"] = {"train", "a\x1b[31m"};
+  EXPECT_THROW(diagnose(profile, "profile.json"), Error);
+}
+
 /// A folder that stands for "/".
 class DoctorRoot {
  public:
