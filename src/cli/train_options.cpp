@@ -53,6 +53,15 @@ train::Interval::Kind parse_interval(const char* flag, const std::string& text) 
   fail(ErrorKind::usage, "{}: expected no, steps or epoch, got {}", flag, quote(text));
 }
 
+/// Refuses what hone does not write, so that nobody looks for it in vain later.
+void check_reports(const std::string& names) {
+  if (names.empty()) return;
+  for (const std::string& name : split(names)) {
+    if (name == "tensorboard" || name == "all" || name == "none") continue;
+    fail(ErrorKind::usage, "--report_to: expected tensorboard, all or none, got {}", quote(name));
+  }
+}
+
 }  // namespace
 
 void TrainOptions::declare(Arguments& arguments) {
@@ -202,7 +211,7 @@ void TrainOptions::declare_advanced(Arguments& arguments) {
                  "a smaller gain is none");
   arguments.flag("--no_plan", no_plan_, kNoPlanHelp);
   arguments.text("--report_to", "NAME", report_to_,
-                 "accepted: logs are JSON lines and TensorBoard's");
+                 "tensorboard, all or none: logs are always\nJSON lines and TensorBoard's");
   for (const char* name : {"--no_cuda", "--use_cpu"}) arguments.replaced(name, "use --device cpu");
   arguments.replaced("--per_gpu_train_batch_size", "use --per_device_train_batch_size");
   arguments.replaced("--push_to_hub", "hone never uploads; the folder is complete");
@@ -311,6 +320,7 @@ void TrainOptions::resolve_intervals() {
 }
 
 train::Options TrainOptions::resolve(const CommonOptions& common) {
+  check_reports(report_to_);
   resolve_recipe();
   resolve_intervals();
   resolve_lora();

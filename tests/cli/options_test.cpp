@@ -103,6 +103,18 @@ TEST(Options, BadValuesNameTheOptionAndTheValue) {
   expect_refused(hone({"predict"}), {"--model"});
 }
 
+TEST(Options, ReportsThatHoneDoesNotWriteAreRefusedByName) {
+  for (const char* name : {"wandb", "tensorboard,wandb", "mlflow", "Tensorboard", ","}) {
+    expect_refused(hone({"train", "--report_to", name}),
+                   {"--report_to", "tensorboard, all or none"});
+  }
+  expect_refused(hone({"train", "--report_to", "tensorboard,wandb"}), {"'wandb'"});
+  for (const char* name : {"tensorboard", "all", "none", "tensorboard,all"}) {
+    // What is refused then is the next mistake.
+    expect_refused(hone({"train", "--report_to", name, "--balance", "maybe"}), {"--balance"});
+  }
+}
+
 TEST(Options, VersionIsPrintedByAll) {
   const Finished version = hone({"--version"});
   EXPECT_EQ(version.code, 0);
