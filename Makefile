@@ -154,7 +154,8 @@ test-cluster: setup ## a Slurm cluster of four nodes on this machine (root): tra
 	@cmake --build --preset release -j $(JOBS) --target hone hone_mpi comm_probe
 	@tools/test_cluster $(BUILD) $(TIMES)
 
-check-packaging: ## the systemd unit, the Slurm scripts and the Kubernetes manifests, by systemd-analyze, bash and kubernetes-validate
+check-packaging: ## the systemd unit, the Slurm scripts and the Kubernetes manifests, by systemd-analyze, strace, bash and kubernetes-validate
+	@tools/setup strace
 	@tools/check_packaging $(BUILD)/hone
 
 package: setup ## Debian packages and archives into build-package/packages; with the CUDA plugin where nvcc is: CUDA=off

@@ -12,7 +12,7 @@
 namespace hone {
 namespace {
 
-constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
+constexpr uint64_t kUnlimited = std::numeric_limits<uint64_t>::max();
 constexpr uint64_t kKilo = 1024;
 
 /// Reads the number behind `key` in a file of the system's, or the first one where `key` is empty;
@@ -37,8 +37,8 @@ uint64_t left_in_group(const std::string& folder, bool unified) {
   const auto file = [&](const char* of_v2, const char* of_v1) {
     return folder + "/memory." + (unified ? of_v2 : of_v1);
   };
-  const uint64_t limit = system_number(file("max", "limit_in_bytes"), "", kNoLimit);
-  if (limit == kNoLimit) return kNoLimit;
+  const uint64_t limit = system_number(file("max", "limit_in_bytes"), "", kUnlimited);
+  if (limit == kUnlimited) return kUnlimited;
   const uint64_t used = system_number(file("current", "usage_in_bytes"), "", 0);
   uint64_t cached = 0;
   for (const char* list : {"inactive_file", "active_file"}) {
@@ -51,7 +51,7 @@ uint64_t left_in_group(const std::string& folder, bool unified) {
 }  // namespace
 
 uint64_t available_host_memory(const std::string& root) {
-  const uint64_t free = system_number(root + "/proc/meminfo", "MemAvailable:", kNoLimit / kKilo);
+  const uint64_t free = system_number(root + "/proc/meminfo", "MemAvailable:", kUnlimited / kKilo);
   uint64_t available = free * kKilo;
   visit_control_groups(root, "memory", [&](const std::string& folder, bool unified) {
     available = std::min(available, left_in_group(folder, unified));
