@@ -13,9 +13,8 @@ LENGTH = 100
 
 
 def stop_words():
-    source = (ROOT / "src/prep/stop_words.cpp").read_text()
-    literals = re.findall(r'"([a-z\' ]+)"', source.split("kEnglishStopWords =")[1].split(";")[0])
-    return "".join(literals).split()
+    source = (ROOT / "src/text/stop_words.cpp").read_text()
+    return re.findall(r'"([a-z\']+)"', source.split("kStopWords =")[1].split(";")[0])
 
 
 def duckdb_prepare(path, output, threads, vocabulary):
