@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
 
 #include "base/file.h"
 #include "cli/small_run.h"
@@ -75,6 +78,45 @@ TEST(TrainRanks, OfAnyNumberGoOnFromACheckpoint) {
       hone(small_ranks(scratch / "two", 4, {"--resume_from_checkpoint", "last", "--threads", "1"}));
   ASSERT_EQ(rest.code, 0) << rest.err;
   expect_near_losses(scratch / "two", scratch / "one");
+}
+
+/// The processes that a process has started and that have not ended.
+std::vector<pid_t> children_of(pid_t parent) {
+  std::vector<pid_t> found;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::ifstream file(entry.path() / "stat");
+    std::string text;
+    if (!std::getline(file, text)) continue;
+    // Behind the name, which may hold anything, stand the state and the parent.
+    std::istringstream rest(text.substr(text.rfind(')') + 1));
+    char state = 0;
+    pid_t of = 0;
+    if (rest >> state >> of && of == parent && state != 'Z') found.push_back(std::stoi(text));
+  }
+  return found;
+}
+
+TEST(TrainRanks, ThatLoseOneGoOnFromTheLastCheckpointWithTheSameBits) {
+  const Scratch scratch;
+  const Words long_enough = {"--threads",      "1", "--max_steps",     "200", "--save_steps", "20",
+                             "--max-restarts", "2", "--logging_steps", "20"};
+  const Finished straight = hone(small_ranks(scratch / "straight", 2, long_enough));
+  ASSERT_EQ(straight.code, 0) << straight.err;
+  Program program(small_ranks(scratch / "killed", 2, long_enough));
+  while (!folder_exists(scratch / "killed/checkpoint-20")) {
+    ASSERT_TRUE(program.runs());
+    ::usleep(2000);
+  }
+  const std::vector<pid_t> ranks = children_of(program.process());
+  ASSERT_EQ(ranks.size(), 2U);
+  ASSERT_EQ(::kill(ranks.back(), SIGKILL), 0);
+  const Finished done = program.finish();
+  ASSERT_EQ(done.code, 0) << done.err;
+  EXPECT_NE(done.err.find("was ended by signal 9"), std::string::npos) << done.err;
+  EXPECT_NE(done.err.find("restart 1 of 2, with 2 ranks"), std::string::npos) << done.err;
+  EXPECT_EQ(done.err.find("restart 2"), std::string::npos) << done.err;
+  EXPECT_EQ(trained_weights(scratch / "killed"), trained_weights(scratch / "straight"));
+  EXPECT_EQ(logged_values(scratch / "killed", "loss"), logged_values(scratch / "straight", "loss"));
 }
 
 TEST(TrainRanks, AreBalancedOrVirtualNotBoth) {

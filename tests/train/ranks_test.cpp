@@ -63,6 +63,12 @@ INSTANTIATE_TEST_SUITE_P(
                                o.model.lora =
                                    nn::LoraOptions{.rank = 3, .alpha = 6, .dropout = 0.1};
                              }},
+                    RankCase{"lstm",
+                             {2, 3},
+                             [](Options& o) {
+                               o.model.type = "lstm";
+                               o.learning_rate = 3e-3;
+                             }},
                     RankCase{"no_workers", {2}, [](Options& o) { o.batch.workers = 0; }}),
     [](const auto& test) { return std::string(test.param.name); });
 
