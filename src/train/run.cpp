@@ -60,7 +60,8 @@ class Run {
     if (writes()) lock_.emplace(options_.output);
     summary_.output = options_.output;
     summary_.ranks = ranks.size();
-    options_.gpu = select_device(options_.device);
+    const int64_t gpus = options_.device == "cpu" ? 0 : std::ssize(cuda_info().devices);
+    options_.gpu = select_device(device_of_rank(options_.device, ranks, gpus));
     check_device(options_, ranks);
     if (options_.gpu) tuning_.emplace(options_.tuning);
   }

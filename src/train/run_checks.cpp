@@ -82,6 +82,12 @@ void check(const Options& options, const comm::Communicator& ranks) {
   check_explain(options);
 }
 
+std::string device_of_rank(const std::string& name, const comm::Communicator& ranks, int64_t gpus) {
+  const bool any = name == "auto" || name == "cuda";
+  if (!any || gpus < 2 || ranks.ranks_of_host() < 2) return name;
+  return fmt::format("cuda:{}", ranks.rank_of_host() % gpus);
+}
+
 void check_device(const Options& options, const comm::Communicator& ranks) {
   if (!options.gpu) return;
   if (options.average_decay > 0) {

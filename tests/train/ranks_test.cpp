@@ -2,6 +2,7 @@
 #include "train/ranks_fixture.h"
 
 #include "train/checkpoint.h"
+#include "train/run_checks.h"
 #include "train/virtual_ranks.h"
 
 namespace hone::train {
@@ -308,6 +309,23 @@ TEST_F(RanksTest, WaysThatContradictAreRefused) {
   EXPECT_NE(ends[0].message.find("parallel.virtual_ranks: expected a multiple of the 3 ranks"),
             std::string::npos)
       << ends[0].message;
+}
+
+TEST(DeviceOfRank, IsAGpuOfItsOwnAsFarAsTheyGo) {
+  comm::expect_all_well(comm::run_ranks(3, [](comm::Communicator& ranks) {
+    const std::string own = fmt::format("cuda:{}", ranks.rank());
+    for (const char* any : {"auto", "cuda"}) {
+      EXPECT_EQ(device_of_rank(any, ranks, 3), own);
+      EXPECT_EQ(device_of_rank(any, ranks, 8), own);
+      EXPECT_EQ(device_of_rank(any, ranks, 2), fmt::format("cuda:{}", ranks.rank() % 2));
+      for (const int64_t few : {0, 1}) EXPECT_EQ(device_of_rank(any, ranks, few), any);
+    }
+    for (const char* named : {"cpu", "cuda:0", "cuda:7"}) {
+      EXPECT_EQ(device_of_rank(named, ranks, 8), named);
+    }
+  }));
+  comm::Communicator alone;
+  EXPECT_EQ(device_of_rank("cuda", alone, 8), "cuda");
 }
 
 TEST(Subtrees, AreTheLargestThatLieInAPart) {
