@@ -25,6 +25,9 @@ void mix_classes(const Options& options, ops::LossOptions& loss) {
   if (!loss.class_weights.empty() || options.balanced_class_weights) {
     fail(ErrorKind::unsupported, "class_weights: not with images that are mixed");
   }
+  if (!options.distill.teacher.empty()) {
+    fail(ErrorKind::unsupported, "distill.teacher: not with images that are mixed");
+  }
   loss.kind = LossKind::soft_cross_entropy;
 }
 

@@ -229,6 +229,12 @@ TEST_F(Images, ARunThatWasTakenUpHasTheBitsOfTheStraightOne) {
   expect_in(line_of(hone_of(other)), "augmentation");
 }
 
+TEST_F(Images, MixedOnesHaveNoTeacher) {
+  const Words more = {"--mixup_alpha", "0.4", "--distill", path("config")};
+  expect_in(line_of(hone_of(training("taught", more))),
+            "--distill: not with images that are mixed");
+}
+
 TEST_F(Images, BadOnesAreOneLineThatNamesThem) {
   train_model();
   const std::string jpeg = read_file(image::kGoldens + "420.jpg");
