@@ -180,8 +180,9 @@ layers: ## check that no folder of src includes one below it, and that messages 
 	@python3 tools/layers.py
 	@python3 tools/messages.py
 
-lint: setup layers ## formatting, layering, how comments begin, and shell and Python syntax
+lint: setup layers ## formatting, layering, comments, rows of mutants, and shell and Python syntax
 	@python3 tools/comments.py
+	@python3 tools/mutants.py --check
 	@echo "== clang-format"
 	@git ls-files '*.h' '*.cpp' '*.cu' '*.cuh' | xargs clang-format --dry-run --Werror
 	@python3 -m compileall -q tools tests bench python

@@ -1,17 +1,21 @@
 #!/usr/bin/env python3
 """Puts faults into a copy of the sources and checks that tests find them (tests/mutants.txt).
 
-    tools/mutants.py [--pick K] [NAME...]
+    tools/mutants.py [--check] [--pick K] [NAME...]
 
 Without names all rows; --pick K takes about K of them, others on another commit (tools/rotate.py).
+--check builds nothing: it says whether every row's text is in its file once, and whether its test
+program has such tests.
 The copy is build-mutants/tree and keeps what it built. A row passes where its tests pass without
 the fault and one of them fails with it. Exit code 1 where a fault SURVIVED, or a row is no longer
 right: its text is not in the file once, the sources do not build with it, or no test has its name.
 """
 import argparse
+import collections
 import dataclasses
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -58,6 +62,23 @@ def mutated(mutant, text):
     if count != 1:
         raise RowError(f"{mutant.name}: {mutant.file} has {mutant.before!r} {count} times, not once")
     return text.replace(mutant.before, mutant.after)
+
+
+def named_tests(mutant, folders):
+    """Fails where no source of the row's test program has the words of its filter."""
+    words = re.findall(r"[A-Za-z0-9_]{3,}", mutant.tests)
+    for folder, text in folders:
+        if mutant.program == "_".join(folder.parts) + "_test" and all(w in text for w in words):
+            return
+    raise RowError(f"{mutant.name}: {mutant.program} has no test {mutant.tests}")
+
+
+def test_folders():
+    """The folders of tests with the text of their sources."""
+    sources = collections.defaultdict(str)
+    for path in sorted((ROOT / "tests").rglob("*.cpp")):
+        sources[path.parent.relative_to(ROOT / "tests")] += path.read_text()
+    return list(sources.items())
 
 
 def copy_sources():
@@ -129,17 +150,23 @@ def choose(mutants, names, pick):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="only whether rows fit the sources")
     parser.add_argument("--pick", type=int, default=0, metavar="K", help="about K rows, in turn")
     parser.add_argument("names", nargs="*", metavar="NAME")
     args = parser.parse_args()
     bad = 0
     try:
         table = read_table((ROOT / "tests/mutants.txt").read_text())
+        folders = test_folders()
         for mutant in table:  # all rows, so that a stale one is seen at once
             mutated(mutant, (ROOT / mutant.file).read_text())
+            named_tests(mutant, folders)
         chosen = choose(table, args.names, args.pick)
     except (RowError, FileNotFoundError) as error:
         sys.exit(f"mutants: {error}")
+    if args.check:
+        print(f"mutants: ok, {len(table)} rows")
+        return 0
     TREE.mkdir(parents=True, exist_ok=True)
     copy_sources()
     configured = call(["cmake", "--preset", "release", "-DHONE_BENCH=OFF", "-DHONE_CUDA=off"])

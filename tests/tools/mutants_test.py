@@ -21,6 +21,13 @@ class Mutants(unittest.TestCase):
             with self.assertRaisesRegex(mutants.RowError, "^name: src/a.cpp has"):
                 mutants.mutated(mutant, text)
 
+    def test_tests_are_found_by_the_words_of_their_names(self):
+        [mutant] = mutants.read_table(ROW.replace("a_test | A.*", "ops_cpu_test | *Sums.OfRows*"))
+        mutants.named_tests(mutant, [(pathlib.Path("ops/cpu"), "TEST(Sums, OfRows) {}")])
+        for folder, text in (("ops", "TEST(Sums, OfRows)"), ("ops/cpu", "TEST(Sums, Rows)")):
+            with self.assertRaisesRegex(mutants.RowError, "^name: ops_cpu_test has no test"):
+                mutants.named_tests(mutant, [(pathlib.Path(folder), text)])
+
     def test_bad_rows_are_refused(self):
         for table in ("name | src/a.cpp | x | y", ROW + "\n" + ROW):
             with self.assertRaises(mutants.RowError):
