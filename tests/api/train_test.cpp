@@ -9,7 +9,6 @@
 
 #include "api/option_names.h"
 #include "api/training_options.h"
-#include "audited.h"
 #include "base/file.h"
 #include "cli/flag_names.h"
 #include "hone/evaluate.h"

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <filesystem>
 
-#include "audited.h"
 #include "device/cuda.h"
 #include "infer/exiting_folder.h"
 #include "infer/nine_sequences.h"

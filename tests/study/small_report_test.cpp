@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "audited.h"
-
 namespace hone::study {
 namespace {
 

@@ -1,7 +1,6 @@
 // Training without a memory plan against training with one, and the parts that a step is timed in.
 #include <gtest/gtest.h>
 
-#include "audited.h"
 #include "base/clock.h"
 #include "plan/cuda_executor.h"
 #include "train/family_fixture.h"
