@@ -11,10 +11,11 @@ namespace hone {
 
 /// Says what a model is scored on: a file of one's own, or a task's set.
 struct EvaluationData {
-  std::string file;          ///< CSV, TSV or JSON lines: a label column, one or two texts
-  std::string task_name;     ///< "sst2", "mnli", ... or "reviews", which is built in
-  std::string data;          ///< the task's folder, or one in GLUE's layout
-  std::string split;         ///< empty: the validation set; of mnli both
+  std::string file;       ///< CSV, TSV or JSON lines: a label column, and texts or an image's path
+  std::string dir;        ///< a folder of images for each class
+  std::string task_name;  ///< "sst2", "cifar10", ... or "reviews", which is built in
+  std::string data;       ///< the task's folder, or one in GLUE's layout
+  std::string split;      ///< empty: the validation set; of mnli both
   int64_t max_samples = -1;  ///< -1: all
 };
 

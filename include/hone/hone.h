@@ -9,11 +9,13 @@
 #include <vector>
 
 #include "hone/error.h"
+#include "hone/image.h"
 #include "hone/text.h"
 
-/// hone's C++ interface: load a model folder, ask it for labels, vectors or token ids. Further
-/// headers train (train.h), score (evaluate.h), tokenise without a model (tokenizer.h) and list
-/// devices (device.h). Everything that goes wrong is thrown as hone::Error.
+/// hone's C++ interface: load a model folder, ask it for labels, vectors or token ids of texts, or
+/// for labels and vectors of images. Further headers explain (explain.h), train (train.h), score
+/// (evaluate.h), tokenise without a model (tokenizer.h) and list devices (device.h). Everything
+/// that goes wrong is thrown as hone::Error.
 namespace hone {
 
 /// Says what a model is loaded for; weights that the use does not need are not loaded.
@@ -65,6 +67,10 @@ struct ModelOptions {
   /// Seconds that a text may take, from its turn on: it leaves at the last layer that is in time.
   /// 0: no limit. Texts are then answered one by one.
   double deadline = 0;
+
+  /// The most pixels of an image. A larger one is an error, before memory is taken for it. The
+  /// default is the number from which Pillow warns of a decompression bomb.
+  int64_t max_image_pixels = 89'478'485;
 };
 
 struct Prediction {
@@ -72,9 +78,11 @@ struct Prediction {
   float score = 0;                  ///< its probability; the value itself for regression
   std::vector<float> scores;        ///< by class, in the order of Model::labels()
   std::vector<std::string> chosen;  ///< all classes of at least 0.5, for a multi-label model
-  int64_t tokens = 0;               ///< tokens that the model read
+  int64_t tokens = 0;               ///< tokens that the model read; of an image, pixels
   bool truncated = false;           ///< whether the text had more tokens
   int64_t layers = 0;               ///< layers that the answer took in a model with exits; else 0
+  int64_t width = 0;                ///< width of an image as it was given, like height; else 0
+  int64_t height = 0;
 };
 
 /// Says where time went: loading, tokenising, and every op of the forward passes.
@@ -130,6 +138,10 @@ class Model {
   /// until it needs the answers.
   Pending<Predictions> start_predict(std::vector<Text> texts) const;
   Pending<Embeddings> start_embed(std::vector<Text> texts) const;
+  /// These are predict() and embed() of a model of images. They read and resize as transformers
+  /// does. A file that cannot be read is an error that names it, and then nothing is answered.
+  Predictions predict_images(const std::vector<Image>& images) const;
+  Embeddings embed_images(const std::vector<Image>& images) const;
   /// Gives the tokens of a text, of which nothing is cut.
   Tokens tokenize(const Text& text) const;
 

@@ -35,8 +35,8 @@ std::vector<Evaluation> evaluate(const std::string& model, const EvaluationData&
     return field.starts_with("data.") ? api::option_of(field) : std::string_view();
   };
   return api::with_option_names(name_of, [&] {
-    if (data.file.empty() && data.task_name.empty()) {
-      fail(ErrorKind::usage, "file: missing; or give `task_name`");
+    if (data.file.empty() && data.dir.empty() && data.task_name.empty()) {
+      fail(ErrorKind::usage, "file: missing; or give `dir` or `task_name`");
     }
     if (options.use == Use::embed) fail(ErrorKind::usage, "use: expected predict, got embed");
     data::LabelledData labelled;
@@ -44,6 +44,9 @@ std::vector<Evaluation> evaluate(const std::string& model, const EvaluationData&
     labelled.folder = data.data;
     labelled.split = data.split;
     labelled.test_file = data.file;
+    labelled.validation_folder = data.dir;
+    labelled.max_images = data.max_samples;
+    infer::match_samples(model, labelled);
     const data::Task* task = data::task_of(labelled);
     const std::vector<data::LabelledSet> sets = data::open_sets(labelled, task);
     ModelOptions predicting = options;
@@ -54,6 +57,9 @@ std::vector<Evaluation> evaluate(const std::string& model, const EvaluationData&
     if (task) {
       how.task_labels = task->labels;
       how.metrics = task->metrics;
+    }
+    if (labelled.images && !task && session.config().problem == ProblemType::single_label) {
+      how.metrics = data::image_metrics();
     }
     how.max_samples = data.max_samples;
     how.deadline = settings.deadline;

@@ -1,6 +1,8 @@
 #include <chrono>
 #include <future>
+#include <span>
 
+#include "api/images.h"
 #include "api/tokens.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -11,6 +13,10 @@
 
 namespace hone {
 namespace {
+
+// So many images are asked for together: enough for all threads, and little memory beside them.
+constexpr size_t kImagesAtOnce = 64;
+constexpr size_t kBytesAtOnce = 64 << 20;
 
 std::vector<infer::Input> inputs_of(const std::vector<Text>& texts) {
   std::vector<infer::Input> inputs;
@@ -31,6 +37,8 @@ Prediction prediction_of(const models::ModelConfig& config, const infer::Answer&
   prediction.tokens = answer.tokens;
   prediction.truncated = answer.truncated();
   prediction.layers = answer.layers;
+  prediction.width = answer.width;
+  prediction.height = answer.height;
   return prediction;
 }
 
@@ -44,7 +52,13 @@ struct [[gnu::visibility("hidden")]] Model::State {
 
   const infer::Session& session() const { return queue.session(); }
   const models::ModelConfig& config() const { return session().config(); }
-  void require(models::Output output) const {
+  void require(models::Output output, data::SampleKind samples) const {
+    const bool images = samples == data::SampleKind::image;
+    if (images != session().reads_images()) {
+      fail(ErrorKind::usage, "{}: is a model of {}", session().folder().path,
+           images ? "texts; ask it by predict() or embed()"
+                  : "images; ask it by predict_images() or embed_images()");
+    }
     if (output == settings.output) return;
     fail(ErrorKind::usage, "{}: was loaded to {}", session().folder().path,
          output == models::Output::logits ? "embed; to predict, load it with Use::predict"
@@ -53,6 +67,26 @@ struct [[gnu::visibility("hidden")]] Model::State {
   std::future<std::vector<infer::Answer>> ask(std::vector<Text> texts) {
     const auto held = std::make_shared<const std::vector<Text>>(std::move(texts));
     return queue.ask(inputs_of(*held), held);
+  }
+  /// Asks for the first of the images, as many as are worth it, and drops them.
+  std::vector<infer::Answer> answers_to_some(std::span<const Image> & images) {
+    const auto samples = std::make_shared<std::vector<std::string>>();
+    size_t bytes = 0;
+    while (!images.empty() && samples->size() < kImagesAtOnce && bytes < kBytesAtOnce) {
+      samples->push_back(api::sample_of(images.front(), settings.image_limits));
+      bytes += samples->back().size();
+      images = images.subspan(1);
+    }
+    std::vector<infer::Input> inputs;
+    for (const std::string& sample : *samples) inputs.push_back({sample, std::nullopt});
+    return queue.ask(std::move(inputs), samples).get();
+  }
+  std::vector<infer::Answer> answers_to(std::span<const Image> images) {
+    std::vector<infer::Answer> answers;
+    while (!images.empty()) {
+      for (infer::Answer& answer : answers_to_some(images)) answers.push_back(std::move(answer));
+    }
+    return answers;
   }
   Predictions predictions(const std::vector<infer::Answer>& answers) const {
     Predictions predictions;
@@ -128,22 +162,32 @@ Model Model::load(const std::string& model, const ModelOptions& options) {
 }
 
 Predictions Model::predict(const std::vector<Text>& texts) const {
-  state_->require(models::Output::logits);
+  state_->require(models::Output::logits, data::SampleKind::text);
   return state_->predictions(state_->queue.ask(inputs_of(texts)).get());
 }
 
 Embeddings Model::embed(const std::vector<Text>& texts) const {
-  state_->require(models::Output::embedding);
+  state_->require(models::Output::embedding, data::SampleKind::text);
   return State::embeddings(state_->queue.ask(inputs_of(texts)).get());
 }
 
+Predictions Model::predict_images(const std::vector<Image>& images) const {
+  state_->require(models::Output::logits, data::SampleKind::image);
+  return state_->predictions(state_->answers_to(images));
+}
+
+Embeddings Model::embed_images(const std::vector<Image>& images) const {
+  state_->require(models::Output::embedding, data::SampleKind::image);
+  return State::embeddings(state_->answers_to(images));
+}
+
 Pending<Predictions> Model::start_predict(std::vector<Text> texts) const {
-  state_->require(models::Output::logits);
+  state_->require(models::Output::logits, data::SampleKind::text);
   return Pending<Predictions>({state_, state_->ask(std::move(texts))});
 }
 
 Pending<Embeddings> Model::start_embed(std::vector<Text> texts) const {
-  state_->require(models::Output::embedding);
+  state_->require(models::Output::embedding, data::SampleKind::text);
   return Pending<Embeddings>({state_, state_->ask(std::move(texts))});
 }
 

@@ -69,7 +69,7 @@ study::Int8Choice measure_int8(const ConvertWords& options, const CommonOptions&
          "--validation_file");
   }
   data::LabelledData data = options.data;
-  match_samples(options.model, data);
+  infer::match_samples(options.model, data);
   data.max_images = options.max_samples;
   const data::Task* task = task_of(data);
   study::Int8Options how;

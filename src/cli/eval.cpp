@@ -152,7 +152,7 @@ int eval(const Words& words) {
     return eval_trees(common, options.model, options.data, options.max_length, options.max_samples);
   }
   const data::Task* task = task_of(options.data);
-  match_samples(options.model, options.data);
+  infer::match_samples(options.model, options.data);
   options.data.max_images = options.max_samples;
   const std::vector<data::LabelledSet> parts = open_sets(options.data, task);
   infer::SessionOptions settings;

@@ -1,8 +1,5 @@
 #include "cli/eval_data.h"
 
-#include "base/error.h"
-#include "models/folder.h"
-
 namespace hone::cli {
 
 void declare(Arguments& arguments, data::LabelledData& data) {
@@ -16,18 +13,6 @@ void declare(Arguments& arguments, data::LabelledData& data) {
   arguments.text("--validation_dir", "DIR", data.validation_folder,
                  "a folder of images for each class");
   arguments.text("--test_file", "FILE", data.test_file, "the same");
-}
-
-void match_samples(const std::string& model, data::LabelledData& data) {
-  const auto name = [](bool images) { return images ? "images" : "texts"; };
-  data.images = models::samples_of(model) == data::SampleKind::image;
-  const data::Task* task = task_of(data);
-  const bool own_images = data.task == data::kOwnImages || !data.validation_folder.empty();
-  if (!task && !own_images) return;
-  const bool images = task ? task->images() : own_images;
-  if (images == data.images) return;
-  fail(ErrorKind::usage, "data.task: has {}, and {} reads {}", name(images), model,
-       name(data.images));
 }
 
 }  // namespace hone::cli

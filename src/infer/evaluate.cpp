@@ -61,6 +61,18 @@ class FirstRecords : public data::RecordStream {
 
 }  // namespace
 
+void match_samples(const std::string& model, data::LabelledData& data) {
+  const auto name = [](bool images) { return images ? "images" : "texts"; };
+  data.images = models::samples_of(model) == data::SampleKind::image;
+  const data::Task* task = task_of(data);
+  const bool own_images = data.task == data::kOwnImages || !data.validation_folder.empty();
+  if (!task && !own_images) return;
+  const bool images = task ? task->images() : own_images;
+  if (images == data.images) return;
+  fail(ErrorKind::usage, "data.task: has {}, and {} reads {}", name(images), model,
+       name(data.images));
+}
+
 EvaluationResult evaluate(Session& session, data::RecordStream& records,
                           const EvaluateOptions& options) {
   const Stopwatch watch;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "data/labelled_sets.h"
 #include "data/labels.h"
 #include "data/records.h"
 #include "infer/session.h"
@@ -39,6 +40,10 @@ struct EvaluateOptions {
       {};  ///< called in the order of the records, perhaps
            ///< by another thread than the caller's
 };
+
+/// Has files be read as what the model reads, texts or images. Fails where the data is named and is
+/// the other.
+void match_samples(const std::string& model, data::LabelledData& data);
 
 /// Runs the session over labelled records. The session gives logits.
 EvaluationResult evaluate(Session& session, data::RecordStream& records,

@@ -11,6 +11,8 @@
 namespace hone::infer {
 namespace {
 
+constexpr int64_t kMostImagePixels = int64_t{1} << 32;
+
 bool has_head(const std::string& model) {
   const models::ModelFolder folder = models::open_model_folder(io::resolve_model(model));
   if (folder.sentence) return false;
@@ -50,6 +52,10 @@ void check(const ModelOptions& options) {
   at_least("patience", static_cast<double>(options.patience.value_or(1)), 1);
   at_least("entropy", options.entropy.value_or(0), 0);
   at_least("deadline", options.deadline, 0);
+  if (options.max_image_pixels < 1 || options.max_image_pixels > kMostImagePixels) {
+    fail(ErrorKind::usage, "max_image_pixels: expected a number from 1 to {}, got {}",
+         kMostImagePixels, options.max_image_pixels);
+  }
 }
 
 }  // namespace
@@ -72,6 +78,7 @@ SessionOptions session_options(const std::string& model, const ModelOptions& opt
   settings.patience = options.patience;
   settings.entropy = options.entropy;
   settings.deadline = options.deadline;
+  settings.image_limits.max_pixels = options.max_image_pixels;
   return settings;
 }
 

@@ -212,7 +212,7 @@ TEST(ApiEvaluation, RefusesDataThatIsNotNamed) {
     return "scored";
   };
   EvaluationData data;
-  EXPECT_EQ(said(data, {}), "file: missing; or give `task_name`");
+  EXPECT_EQ(said(data, {}), "file: missing; or give `dir` or `task_name`");
   data.task_name = "sst2";
   EXPECT_EQ(said(data, {}), "data: missing; the folder that has sst2's files");
   data.task_name = "reviews";

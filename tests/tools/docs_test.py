@@ -121,8 +121,8 @@ def wrong_paths(text):
 
 def cpp_program(blocks):
     """One program that runs all blocks; a block that is no program is the body of a function."""
-    headers = {"hone/device.h", "hone/evaluate.h", "hone/hone.h", "hone/tokenizer.h", "hone/train.h",
-               "cstdio", "iostream", "string", "thread", "vector"}
+    headers = {"hone/device.h", "hone/evaluate.h", "hone/explain.h", "hone/hone.h",
+               "hone/tokenizer.h", "hone/train.h", "cstdio", "iostream", "string", "thread", "vector"}
     functions = []
     for number, block in enumerate(blocks):
         headers |= set(re.findall(r"^#include <(.*)>$", block, re.MULTILINE))
@@ -190,6 +190,12 @@ class Documents(unittest.TestCase):
             for name in ("train.csv", "dev.csv"):
                 rows = ["a great film,positive", "the worst film,negative"] * 4
                 (pathlib.Path(folder) / name).write_text("text,label\n" + "\n".join(rows) + "\n")
+            (pathlib.Path(folder) / "trees.txt").write_text(
+                "(NP a (NX great film))\n(NP the (NX worst film))\n")
+            for name, place in (("ENCODER", "models/goldens/bert-words"),
+                                ("RESNET", "models/resnets/basic"),
+                                ("photo.jpg", "image/goldens/rgb.jpg")):
+                (pathlib.Path(folder) / name).symlink_to(ROOT / "tests" / place)
             run("./guide")
 
 
