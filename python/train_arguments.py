@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 
-OPTION = re.compile(r"^  (?:-\w,)?(--[\w,-]+)(?: (\S+))?(?:  +(.*))?$")
+OPTION = re.compile(r"^  (?:-\w,)?(--[\w,-]+)(?: (\S+(?: \.\.\.)?))?(?:  +(.*))?$")
 TYPES = {
     "": "bool",
     "N": "int",
@@ -15,6 +15,7 @@ TYPES = {
     "BOOL": "bool",
     "DIR": "Path",
     "FILE": "Path",
+    "FILE ...": "Path | Sequence[Path]",
     "N,N,...": "str | Sequence[int]",
     "X,...": "str | Sequence[float]",
     "NAME,...": "str | Sequence[str]",

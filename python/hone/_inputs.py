@@ -1,8 +1,15 @@
 """What users hand in as texts."""
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Image: TypeAlias = str | os.PathLike[str] | NDArray[np.uint8]
 
 Pair: TypeAlias = tuple[str, str]
 Text: TypeAlias = str | Pair
@@ -33,3 +40,13 @@ def _pair(text: object) -> Pair:
         if isinstance(first, str) and isinstance(second, str):
             return first, second
     raise TypeError(f"texts: expected a str or a pair of them, got {text!r:.80}")
+
+
+def is_one_image(images: Image | Iterable[Image]) -> bool:
+    """Says whether it is a path or one image's array, not many of them."""
+    return isinstance(images, (str, os.PathLike)) or getattr(images, "ndim", 0) == 3
+
+
+def split_images(images: Iterable[Image]) -> list[Any]:
+    """Gives paths as strings; arrays stay what they are."""
+    return [os.fspath(each) if isinstance(each, os.PathLike) else each for each in images]

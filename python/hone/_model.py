@@ -2,16 +2,20 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Literal, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 from . import _native
-from ._inputs import Text, is_one, split
+from ._explain import Explanation, explanation
+from ._inputs import Text, is_one, is_one_image, split, split_images
 from ._plugins import point_to_cuda
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from ._inputs import Image
 
 # PyTorch's names of what hone has other names for.
 _DTYPES = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}
@@ -30,11 +34,14 @@ class Prediction(NamedTuple):
     labels: list[str]
     """All classes of at least 0.5, for a multi-label model."""
     tokens: int
-    """Tokens that the model read."""
+    """Tokens that the model read; of an image, pixels."""
     truncated: bool
     """Whether the text had more tokens."""
     layers: int
     """Layers that the answer took in a model with early exits; else 0."""
+    width: int
+    """Width of an image as it was given, as `height`; else 0."""
+    height: int
 
 
 class Tokens(NamedTuple):
@@ -103,6 +110,13 @@ class Model:
             entropy=entropy,
             deadline=deadline,
         )
+        self._explaining: dict[str, Any] = {
+            "dtype": "bf16" if _DTYPES.get(name, name) == "bf16" else "fp32",
+            "threads": threads or 0,
+            "max_length": max_length or 0,
+        }
+        self._explainer: _native.Explainer | None = None
+        self._explainer_lock = threading.Lock()
 
     @overload
     def predict(  # type: ignore[overload-overlap]  # a str is also an iterable of them
@@ -145,6 +159,83 @@ class Model:
         return self._native.embed_tokens(*split(texts), truncate)
 
     @overload
+    def predict_images(self, images: Image) -> Prediction: ...  # type: ignore[overload-overlap]
+    @overload
+    def predict_images(self, images: Iterable[Image]) -> list[Prediction]: ...
+    def predict_images(self, images: Image | Iterable[Image]) -> Prediction | list[Prediction]:
+        """Labels an image, or many: paths of JPEG, PNG or WebP files, or arrays of uint8 of
+        [height, width, 3]."""
+        if is_one_image(images):
+            return self.predict_images([images])[0]  # type: ignore[list-item]
+        answers = self._native.predict_images(split_images(images))  # type: ignore[arg-type]
+        return list(map(Prediction._make, answers))
+
+    def embed_images(self, images: Image | Iterable[Image]) -> NDArray[np.float32]:
+        """Gives the vector of an image, or a row for each of many."""
+        if is_one_image(images):
+            return self.embed_images([images])[0]  # type: ignore[list-item, no-any-return]
+        return self._native.embed_images(split_images(images))  # type: ignore[arg-type]
+
+    @overload
+    def explain(  # type: ignore[overload-overlap]
+        self,
+        texts: str,
+        *,
+        reasons: Literal["auto", "own", "gradients"] = "auto",
+        steps: int = 50,
+        ablate: int = 0,
+        concepts: int | None = None,
+    ) -> Explanation: ...
+    @overload
+    def explain(
+        self,
+        texts: Iterable[str],
+        *,
+        reasons: Literal["auto", "own", "gradients"] = "auto",
+        steps: int = 50,
+        ablate: int = 0,
+        concepts: int | None = None,
+    ) -> list[Explanation]: ...
+    def explain(
+        self,
+        texts: str | Iterable[str],
+        *,
+        reasons: Literal["auto", "own", "gradients"] = "auto",
+        steps: int = 50,
+        ablate: int = 0,
+        concepts: int | None = None,
+    ) -> Explanation | list[Explanation]:
+        """Says which parts of a text, or of each of many, gave its label. The first call loads the
+        model once more, on the processor.
+
+        reasons: "own" for those of a model that was trained to explain itself, "gradients" for
+            integrated gradients, which explain any classifier, or "auto": own where there are some.
+        steps: points of the gradients' path.
+        ablate: own: phrases without which a text is answered again.
+        concepts: own: the most concepts of a text; None: all that were looked up.
+        """
+        given = [texts] if isinstance(texts, str) else list(texts)
+        for text in given:
+            if not isinstance(text, str):
+                raise TypeError(f"texts: expected a str, got {text!r:.80}")
+        found = self._opened_explainer().explain(
+            given,
+            reasons=reasons,
+            steps=steps,
+            ablate=ablate,
+            concepts=-1 if concepts is None else concepts,
+        )
+        explanations = list(map(explanation, found))
+        return explanations[0] if isinstance(texts, str) else explanations
+
+    def _opened_explainer(self) -> _native.Explainer:
+        folder = self.folder  # an error where the model was closed
+        with self._explainer_lock:
+            if self._explainer is None:
+                self._explainer = _native.Explainer(folder, **self._explaining)
+            return self._explainer
+
+    @overload
     def tokenize(self, texts: Text) -> Tokens: ...  # type: ignore[overload-overlap]
     @overload
     def tokenize(self, texts: Iterable[Text]) -> list[Tokens]: ...
@@ -184,6 +275,8 @@ class Model:
     def close(self) -> None:
         """Ends the model's threads and frees its memory, which the end of the object also does."""
         self._native.close()
+        with self._explainer_lock:
+            self._explainer = None
 
     def __enter__(self) -> Model:
         return self

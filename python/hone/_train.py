@@ -143,6 +143,12 @@ class _Listener:
                 self.control.should_training_stop = True
 
 
+def _words(name: str, value: object) -> list[str]:
+    """Gives an argument as words of the command line. Files are named one by one."""
+    values = value if name == "trees" and isinstance(value, (list, tuple)) else [value]
+    return [word for each in values if (word := _word(name, each)) is not None]
+
+
 def _word(name: str, value: object) -> str | None:
     """Gives an argument as a word of the command line; None: it is not given."""
     if name == "resume_from_checkpoint" and isinstance(value, bool):
@@ -173,7 +179,7 @@ def train(
     for name in arguments:
         if name in _OF_THE_PROGRAM:
             raise TypeError(f"train() got an unexpected keyword argument {name!r}")
-    words = [word for name, value in arguments.items() if (word := _word(name, value)) is not None]
+    words = [word for name, value in arguments.items() for word in _words(name, value)]
     if arguments.get("device") != "cpu":
         point_to_cuda()
     listener = _Listener(SimpleNamespace(**arguments), list(callbacks))

@@ -6,9 +6,11 @@
 #include <nanobind/stl/vector.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 
+#include "api/images.h"
 #include "base/error.h"
 #include "infer/classify.h"
 #include "infer/model_options.h"
@@ -18,6 +20,9 @@ namespace {
 
 // A thread that waits for answers looks so often whether Ctrl-C was pressed.
 constexpr std::chrono::milliseconds kSignalCheck(50);
+// So many images are asked for together: enough for all threads, and little memory beside them.
+constexpr size_t kImagesAtOnce = 64;
+constexpr size_t kBytesAtOnce = 64 << 20;
 
 /// What a job reads and writes. The job holds it, because a call that is interrupted leaves before
 /// the job has ended.
@@ -63,7 +68,7 @@ nb::tuple prediction_of(const models::ModelConfig& config, const infer::Answer& 
   nb::list chosen;
   for (const int64_t id : found.chosen) chosen.append(config.labels[static_cast<size_t>(id)]);
   return nb::make_tuple(found.label, found.score, scores, answer.values, chosen, answer.tokens,
-                        answer.truncated(), answer.layers);
+                        answer.truncated(), answer.layers, answer.width, answer.height);
 }
 
 }  // namespace
@@ -98,8 +103,15 @@ std::shared_ptr<infer::RequestQueue> Model::queue() const {
   return queue_;
 }
 
-std::shared_ptr<infer::RequestQueue> Model::queue_for(models::Output output) const {
+std::shared_ptr<infer::RequestQueue> Model::queue_for(models::Output output,
+                                                      data::SampleKind samples) const {
   std::shared_ptr<infer::RequestQueue> found = queue();
+  const bool images = samples == data::SampleKind::image;
+  if (images != found->session().reads_images()) {
+    fail(ErrorKind::usage, "{}: is a model of {}", found->session().folder().path,
+         images ? "texts; ask it by predict() or embed()"
+                : "images; ask it by predict_images() or embed_images()");
+  }
   if (output == settings_.output) return found;
   fail(ErrorKind::usage, "{}: was loaded to {}", found->session().folder().path,
        predicts() ? "predict; to embed, load it with use='embed'"
@@ -107,7 +119,7 @@ std::shared_ptr<infer::RequestQueue> Model::queue_for(models::Output output) con
 }
 
 nb::list Model::predict(Texts texts, bool truncate) const {
-  const auto queue = queue_for(models::Output::logits);
+  const auto queue = queue_for(models::Output::logits, data::SampleKind::text);
   const auto asked = std::make_shared<Asked>();
   asked->texts = std::move(texts);
   const auto answers = answers_to(*queue, asked, {.inputs = {}, .truncate = truncate});
@@ -119,7 +131,7 @@ nb::list Model::predict(Texts texts, bool truncate) const {
 }
 
 Model::Matrix Model::embed(Texts texts, bool truncate) const {
-  const auto queue = queue_for(models::Output::embedding);
+  const auto queue = queue_for(models::Output::embedding, data::SampleKind::text);
   const size_t count = texts.texts.size();
   const auto columns = static_cast<size_t>(queue->session().output_width());
   const auto asked = std::make_shared<Asked>();
@@ -133,7 +145,7 @@ Model::Matrix Model::embed(Texts texts, bool truncate) const {
 }
 
 nb::list Model::embed_tokens(Texts texts, bool truncate) const {
-  const auto queue = queue_for(models::Output::embedding);
+  const auto queue = queue_for(models::Output::embedding, data::SampleKind::text);
   const auto asked = std::make_shared<Asked>();
   asked->texts = std::move(texts);
   auto answers =
@@ -147,6 +159,44 @@ nb::list Model::embed_tokens(Texts texts, bool truncate) const {
     arrays.append(Matrix(values->data(), {rows, values->size() / rows}, owner));
   }
   return arrays;
+}
+
+std::vector<infer::Answer> Model::answers_to_images(infer::RequestQueue& queue,
+                                                    const std::vector<Image>& images) const {
+  std::vector<infer::Answer> answers;
+  while (answers.size() < images.size()) {
+    const auto asked = std::make_shared<Asked>();
+    std::vector<std::string>& samples = asked->texts.texts;
+    size_t bytes = 0;
+    for (size_t i = answers.size();
+         i < images.size() && samples.size() < kImagesAtOnce && bytes < kBytesAtOnce; ++i) {
+      samples.push_back(api::sample_of(images[i], settings_.image_limits));
+      bytes += samples.back().size();
+    }
+    for (infer::Answer& answer : answers_to(queue, asked, {})) answers.push_back(std::move(answer));
+  }
+  return answers;
+}
+
+nb::list Model::predict_images(const std::vector<Image>& images) const {
+  const auto queue = queue_for(models::Output::logits, data::SampleKind::image);
+  nb::list predictions;
+  for (const infer::Answer& answer : answers_to_images(*queue, images)) {
+    predictions.append(prediction_of(queue->session().config(), answer));
+  }
+  return predictions;
+}
+
+Model::Matrix Model::embed_images(const std::vector<Image>& images) const {
+  const auto queue = queue_for(models::Output::embedding, data::SampleKind::image);
+  const std::vector<infer::Answer> answers = answers_to_images(*queue, images);
+  const auto columns = static_cast<size_t>(queue->session().output_width());
+  auto* const rows = new float[answers.size() * columns];
+  const nb::capsule owner(rows, [](void* held) noexcept { delete[] static_cast<float*>(held); });
+  for (size_t i = 0; i < answers.size(); ++i) {
+    std::ranges::copy(answers[i].values, rows + i * columns);
+  }
+  return {rows, {answers.size(), columns}, owner};
 }
 
 nb::tuple Model::tokenize(const std::string& text, const std::optional<std::string>& pair) const {

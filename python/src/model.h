@@ -40,6 +40,9 @@ class Model {
   Matrix embed(Texts texts, bool truncate) const;
   /// Gives an array of [tokens, width] a text.
   nb::list embed_tokens(Texts texts, bool truncate) const;
+  /// These are predict() and embed() of a model of images.
+  nb::list predict_images(const std::vector<Image>& images) const;
+  Matrix embed_images(const std::vector<Image>& images) const;
   /// Gives the tuple of hone.Tokens' fields.
   nb::tuple tokenize(const std::string& text, const std::optional<std::string>& pair) const;
 
@@ -54,7 +57,10 @@ class Model {
  private:
   /// Gives the queue; throws where there is none in this process.
   std::shared_ptr<infer::RequestQueue> queue() const;
-  std::shared_ptr<infer::RequestQueue> queue_for(models::Output output) const;
+  std::shared_ptr<infer::RequestQueue> queue_for(models::Output output,
+                                                 data::SampleKind samples) const;
+  std::vector<infer::Answer> answers_to_images(infer::RequestQueue& queue,
+                                               const std::vector<Image>& images) const;
 
   infer::SessionOptions settings_;
   pid_t process_;

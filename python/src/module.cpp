@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/version.h"
 #include "cli/byte_size.h"
+#include "explainer.h"
 #include "model.h"
 #include "train.h"
 
@@ -15,6 +16,7 @@ namespace {
 
 namespace nb = nanobind;
 using namespace nb::literals;
+using hone::python::Explainer;
 using hone::python::Model;
 using hone::python::Texts;
 
@@ -58,6 +60,41 @@ Value named(const char* field, const std::string& name,
   }
   hone::fail(hone::ErrorKind::usage, "{}: expected one of {}, got {}", field, names,
              hone::quote(name));
+}
+
+/// Gives images: paths, and arrays of bytes [height, width, 3].
+std::vector<hone::Image> images_of(const nb::list& given) {
+  using Pixels = nb::ndarray<const uint8_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+  std::vector<hone::Image> images;
+  for (const nb::handle each : given) {
+    Pixels pixels;
+    if (nb::isinstance<nb::str>(each)) {
+      images.emplace_back(nb::cast<std::string>(each));
+    } else if (nb::try_cast(each, pixels) && pixels.shape(2) == 3) {
+      images.emplace_back(static_cast<int64_t>(pixels.shape(1)),
+                          static_cast<int64_t>(pixels.shape(0)),
+                          std::vector<uint8_t>(pixels.data(), pixels.data() + pixels.size()));
+    } else {
+      hone::fail(hone::ErrorKind::usage,
+                 "images: expected paths, or arrays of uint8 of [height, width, 3]");
+    }
+  }
+  return images;
+}
+
+void open_explainer(Explainer* place, const std::string& folder, const std::string& dtype,
+                    int threads, int64_t max_length) {
+  new (place) Explainer(folder, {.dtype = dtype, .threads = threads, .max_length = max_length});
+}
+
+nb::list explain(const Explainer& explainer, const std::vector<std::string>& texts,
+                 const std::string& reasons, int64_t steps, int64_t ablate, int64_t concepts) {
+  using hone::Reasons;
+  const auto wanted = named<Reasons>(
+      "reasons", reasons,
+      {{"auto", Reasons::automatic}, {"own", Reasons::own}, {"gradients", Reasons::gradients}});
+  return explainer.explain(
+      texts, {.reasons = wanted, .steps = steps, .ablate = ablate, .concepts = concepts});
 }
 
 void open_model(Model* place, const std::string& folder, const std::string& use,
@@ -120,6 +157,18 @@ NB_MODULE(_native, module) {
             return model.embed_tokens({std::move(texts), std::move(pairs)}, truncate);
           },
           "texts"_a, "pairs"_a, "truncate"_a)
+      .def(
+          "predict_images",
+          [](const Model& model, const nb::list& images) {
+            return model.predict_images(images_of(images));
+          },
+          "images"_a)
+      .def(
+          "embed_images",
+          [](const Model& model, const nb::list& images) {
+            return model.embed_images(images_of(images));
+          },
+          "images"_a)
       .def("tokenize", &Model::tokenize, "text"_a, "pair"_a.none())
       .def("close", &Model::close)
       .def_prop_ro("labels", &Model::labels)
@@ -127,6 +176,11 @@ NB_MODULE(_native, module) {
       .def_prop_ro("predicts", &Model::predicts)
       .def_prop_ro("max_length", &Model::max_length)
       .def_prop_ro("width", &Model::width);
+  nb::class_<Explainer>(module, "Explainer")
+      .def("__init__", open_explainer, "folder"_a, nb::kw_only(), "dtype"_a, "threads"_a,
+           "max_length"_a)
+      .def("explain", explain, "texts"_a, nb::kw_only(), "reasons"_a, "steps"_a, "ablate"_a,
+           "concepts"_a);
   module.def("train", hone::python::train, "words"_a, "listener"_a);
   module.def(
       "parse_bytes",

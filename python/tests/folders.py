@@ -8,6 +8,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 GOLDENS = ROOT / "tests/models/goldens"
 CLASSIFIER = GOLDENS / "bert-words"
 SENTENCES = GOLDENS / "sentence-bert-mean"
+RESNET = ROOT / "tests/models/resnets/basic"
+IMAGES = ROOT / "tests/image/goldens"
 PROGRAM = pathlib.Path(sysconfig.get_path("scripts")) / "hone"  # the command that is installed
 TEXTS = ["the film is great", "", "The MOVIE was not good", "film " * 40, "great great"]
 

@@ -21,6 +21,23 @@ def vectors(folder: str) -> NDArray[np.float32]:
         return model.embed(["a", "b"])
 
 
+def images(folder: str, pixels: NDArray[np.uint8]) -> tuple[int, NDArray[np.float32]]:
+    model = hone.Model(folder)
+    one: hone.Prediction = model.predict_images(pathlib.Path("a.jpg"))
+    many: list[hone.Prediction] = model.predict_images(["a.png", pixels])
+    return one.width + many[0].height, model.embed_images(pixels)
+
+
+def reasons(folder: str) -> list[str]:
+    model = hone.Model(folder)
+    one: hone.Explanation = model.explain("a great film")
+    many: list[hone.Explanation] = model.explain(["a", "b"], reasons="gradients", steps=20)
+    share: float = one.phrases[0].share
+    local: float = one.shares.phrases if one.shares else 0.0
+    print(share, local, one.concepts[0].labels["positive"])
+    return [phrase.text for each in many for phrase in each.phrases]
+
+
 class Stop(hone.TrainerCallback):
     def on_step_end(
         self, args: object, state: hone.TrainerState, control: hone.TrainerControl, **kwargs: object
