@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
+#include "data/review_trees.h"
 #include "explain/concept_writer.h"
 #include "models/tree_parser.h"
 
@@ -58,8 +59,18 @@ void add_parsed(const Options& options, const Corpus& corpus, ThreadPool& pool,
 
 std::shared_ptr<const data::TreeBank> open_row_trees(const Options& options, const Corpus& corpus,
                                                      ThreadPool& pool) {
-  const std::shared_ptr<data::TreeBank> bank = data::load_trees(options.explain.trees);
-  if (!options.explain.parser.empty()) add_parsed(options, corpus, pool, *bank);
+  const ExplainOptions& explain = options.explain;
+  if (explain.trees.empty() && explain.parser.empty()) {
+    const bool reviews = corpus.task && corpus.task->layout == data::TaskLayout::reviews;
+    if (reviews && options.data.train_file.empty()) {
+      return data::review_trees("train", options.data.max_train_samples);
+    }
+    fail(ErrorKind::usage,
+         "explain.trees: missing; give files of trees over the training texts, or an "
+         "`explain.parser` that makes them");
+  }
+  const std::shared_ptr<data::TreeBank> bank = data::load_trees(explain.trees);
+  if (!explain.parser.empty()) add_parsed(options, corpus, pool, *bank);
   return bank;
 }
 

@@ -15,7 +15,8 @@
 namespace hone::train {
 
 /// Gives the trees of the training rows' texts: those of the options' files, and of the other texts
-/// those that the options' parser makes.
+/// those that the options' parser makes. Where neither is given, the built-in reviews have trees of
+/// their own; elsewhere that is an error.
 std::shared_ptr<const data::TreeBank> open_row_trees(const Options& options, const Corpus& corpus,
                                                      ThreadPool& pool);
 

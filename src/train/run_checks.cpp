@@ -43,11 +43,6 @@ void check_explain(const Options& options) {
          : !explain.parser.empty() ? "explain.parser"
                                    : "explain.mask_phrases");
   }
-  if (options.train && explain.trees.empty() && explain.parser.empty()) {
-    fail(ErrorKind::usage,
-         "explain.trees: missing; give files of trees over the training texts, or an "
-         "`explain.parser` that makes them");
-  }
   const auto refuse = [](bool wanted, const char* field) {
     if (wanted) fail(ErrorKind::unsupported, "{}: not together with `explain`", field);
   };

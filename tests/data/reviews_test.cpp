@@ -7,8 +7,10 @@
 #include "data/content_hash.h"
 #include "data/corpora.h"
 #include "data/reading.h"
+#include "data/review_trees.h"
 #include "data/tasks.h"
 #include "text/tokenizer.h"
+#include "trees/words.h"
 
 namespace hone::data {
 namespace {
@@ -190,6 +192,26 @@ TEST(Reviews, AreATaskWithoutAFolder) {
             make_review(ReviewOptions().seed, static_cast<uint64_t>(record.row) - 1).text());
   EXPECT_EQ(error_of([&] { open_task(task, "", "dev"); }),
             "reviews: split: expected one of train, validation, test, got 'dev'");
+}
+
+TEST(Reviews, HaveTheTreesOfTheirGrammar) {
+  const std::shared_ptr<TreeBank> bank = review_trees("validation", 20);
+  EXPECT_EQ(bank->index.size(), 20u);
+  const auto stream = open_task(*find_task("reviews"), "", "validation");
+  Record record;
+  std::set<std::string> labels;
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(stream->next(record));
+    const auto tree = bank->index.find(record.text);
+    ASSERT_TRUE(tree.has_value()) << record.text;
+    EXPECT_TRUE(trees::locate_words(*tree, record.text).has_value());
+    ASSERT_FALSE(tree->constituents.empty());
+    EXPECT_EQ(tree->constituents.front().label > "2", record.label == "positive");
+    for (const trees::Constituent& each : tree->constituents) labels.insert(each.label);
+  }
+  EXPECT_GE(labels.size(), 4u);
+  EXPECT_NE(bank->hash, review_trees("validation", 19)->hash);
+  EXPECT_EQ(review_trees("test", -1)->index.size(), 2000u);
 }
 
 }  // namespace
