@@ -6,6 +6,7 @@
 #include "base/json_text.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
+#include "explain/concept_writer.h"
 #include "infer/concept_tools.h"
 #include "io/folder.h"
 #include "models/explainer.h"
@@ -46,6 +47,8 @@ void declare(Arguments& arguments, ExplainTools& tools) {
   arguments.text("--train_file", "FILE", tools.train_file, "of --build-store and --noise");
   arguments.lists("--trees", "FILE", tools.trees,
                   "of --build-store; default: the model's own trees");
+  arguments.text("--concept_dtype", "TYPE", tools.store_dtype,
+                 "of --build-store: fp32 (default), bf16 or int8");
   arguments.integer("--noise_neighbours", 1, 1 << 16, tools.neighbours, "of --noise; default 10");
 }
 
@@ -62,7 +65,8 @@ int run_tools(const CommonOptions& common, const std::string& model, int64_t max
   session.max_length = max_length;
   if (tools.build_store) {
     const infer::BuiltStore built =
-        infer::build_store(model, rows_of(tools, false), tools.trees, session);
+        infer::build_store(model, rows_of(tools, false), tools.trees, session,
+                           explain::parse_store_dtype(tools.store_dtype));
     if (!common.quiet) {
       print(fmt::format("{} concepts of {} rows, of which {} were parsed by the model\n",
                         built.concepts, built.rows, built.parsed));

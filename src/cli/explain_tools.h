@@ -14,6 +14,7 @@ struct ExplainTools {
   std::string export_vectors;
   std::string train_file;
   std::vector<std::string> trees;
+  std::string store_dtype = "fp32";
   int64_t neighbours = 10;
 
   bool any() const { return build_store || noise || !export_vectors.empty(); }

@@ -34,6 +34,7 @@ constexpr FieldFlag kFieldFlags[] = {
     {"explain.build_store", "--build-store"},
     {"explain.mask_phrases", "--mask_phrases"},
     {"explain.parser", "--parser"},
+    {"explain.store_dtype", "--concept_dtype"},
     {"explain.trees", "--trees"},
     {"freeze", "--freeze"},
     {"lora", "--lora_rank"},

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/error.h"
+#include "explain/concept_writer.h"
 #include "train/recipe.h"
 
 namespace hone::cli {
@@ -112,6 +113,8 @@ void TrainOptions::declare_explain(Arguments& arguments) {
                     "most words of a concept; default 5");
   arguments.integer("--explain_neighbours", 1, 1024, explain.settings.neighbours,
                     "concepts looked up for a text; default 5");
+  arguments.text("--concept_dtype", "TYPE", concept_dtype_,
+                 "of the store: fp32 (default), bf16 or int8");
   arguments.real("--mask_phrases", 0, 1, explain.mask_phrases,
                  "share of the samples that lose a phrase; default 0");
 }
@@ -329,6 +332,7 @@ train::Options TrainOptions::resolve(const CommonOptions& common) {
   if (!early_exit_.empty()) {
     options_.model.exits = models::parse_exit_method(early_exit_, "--early_exit");
   }
+  options_.explain.store_dtype = explain::parse_store_dtype(concept_dtype_);
   resolve_precision(common);
   images_.resolve(options_.data);
   if (options_.output.empty()) options_.output = "hone-run";

@@ -57,6 +57,7 @@ class TrainOptions {
   double lora_alpha_ = 0;
   std::string lora_targets_;
   std::string early_exit_;
+  std::string concept_dtype_ = "fp32";
   double distill_temperature_ = 0, distill_weight_ = 0;  ///< 0: not given
   std::string strategy_, balance_ = "off";
   int64_t devices_ = 0;

@@ -83,8 +83,12 @@ struct SearchVectors {
   // The mean that centring took off [width] and the lengths before it [count].
   std::vector<float> mean{};
   std::vector<float> norms{};
+  std::vector<float> biases{};  ///< see ConceptRows [count]; empty: none
 
-  ConceptRows rows() const { return {DType::f32, count, width, data.data()}; }
+  ConceptRows rows() const {
+    return {DType::f32,  count,   width,
+            data.data(), nullptr, biases.empty() ? nullptr : biases.data()};
+  }
 };
 
 /// Lays out the vectors of a set; where `centred`, less their mean and brought to length 1, which

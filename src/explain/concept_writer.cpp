@@ -57,7 +57,7 @@ Header header_of(const ConceptSet& concepts, const ConceptStoreRecipe& recipe) {
     header.text_bytes += concepts.text(i).size();
   }
   if (!recipe.vectors.mean.empty()) header.flags |= kCentred;
-  if (!recipe.biases.empty()) header.flags |= kBiased;
+  if (!recipe.vectors.biases.empty()) header.flags |= kBiased;
   return header;
 }
 
@@ -97,6 +97,13 @@ void write_begins(int64_t count, SizeOf size_of, ConceptFile& out) {
 
 }  // namespace
 
+DType parse_store_dtype(const std::string& name) {
+  if (name == "fp32") return DType::f32;
+  if (name == "bf16") return DType::bf16;
+  if (name == "int8") return DType::u8;
+  fail(ErrorKind::usage, "explain.store_dtype: expected fp32, bf16 or int8, got {}", quote(name));
+}
+
 void write_concept_store(const std::string& path, const ConceptSet& concepts,
                          const ConceptStoreRecipe& recipe) {
   const int64_t count = concepts.size();
@@ -112,7 +119,7 @@ void write_concept_store(const std::string& path, const ConceptSet& concepts,
   out.pad_to(at->scales);
   out.values(std::span<const float>(scales));
   out.pad_to(at->biases);
-  out.values(recipe.biases);
+  out.values(std::span<const float>(recipe.vectors.biases));
   out.pad_to(at->mean);
   out.values(std::span<const float>(recipe.vectors.mean));
   out.pad_to(at->norms);

@@ -15,6 +15,7 @@ SearchVectors search_vectors(const ConceptStore& store) {
   }
   out.mean.assign(store.mean().begin(), store.mean().end());
   out.norms.assign(store.norms().begin(), store.norms().end());
+  if (const float* biases = store.rows().biases) out.biases.assign(biases, biases + store.size());
   return out;
 }
 

@@ -296,41 +296,4 @@ void TopK::search(const float* queries, int64_t count, int64_t k,
   }
 }
 
-std::vector<float> hub_biases(const ConceptRows& rows, const float* sentences, int64_t count,
-                              int64_t k, ThreadPool& pool) {
-  const int64_t stride = row_stride(DType::f32, rows.width);
-  Buffer padded(static_cast<size_t>(count * stride) * sizeof(float));
-  std::memset(padded.data(), 0, padded.size());
-  for (int64_t i = 0; i < count; ++i) {
-    std::copy_n(sentences + i * rows.width, rows.width, padded.as<float>() + i * stride);
-  }
-  const TopK search({DType::f32, count, rows.width, padded.data()}, Scan::exact, pool);
-  std::vector<float> biases(static_cast<size_t>(rows.count)), vectors;
-  std::vector<Neighbour> nearest;
-  constexpr int64_t kBlock = 1024;
-  for (int64_t first = 0; first < rows.count; first += kBlock) {
-    const int64_t block = std::min(kBlock, rows.count - first);
-    vectors.resize(static_cast<size_t>(block * rows.width));
-    for (int64_t i = 0; i < block; ++i) {
-      read_row(rows, first + i, vectors.data() + i * rows.width);
-    }
-    search.search(vectors.data(), block, k, {}, pool, nearest);
-    for (int64_t i = 0; i < block; ++i) {
-      double sum = 0;
-      int64_t found = 0;
-      for (int64_t j = i * k; j < (i + 1) * k; ++j) {
-        const Neighbour& neighbour = nearest[static_cast<size_t>(j)];
-        if (neighbour.index < 0) break;
-        sum += double{neighbour.score};
-        ++found;
-      }
-      if (found > 0) {
-        biases[static_cast<size_t>(first + i)] =
-            static_cast<float>(-0.5 * sum / static_cast<double>(found));
-      }
-    }
-  }
-  return biases;
-}
-
 }  // namespace hone::explain

@@ -68,10 +68,4 @@ class TopK {
   std::vector<float> highest_biases_;
 };
 
-/// Gives a bias a concept that makes hubs, which are near to every sentence, no nearer than others:
-/// minus half the mean of the concept's k largest inner products with `sentences` [count, width]
-/// (cross-domain similarity local scaling). `rows` are fp32.
-std::vector<float> hub_biases(const ConceptRows& rows, const float* sentences, int64_t count,
-                              int64_t k, ThreadPool& pool);
-
 }  // namespace hone::explain

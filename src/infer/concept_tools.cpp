@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "data/labels.h"
 #include "explain/concept_writer.h"
+#include "explain/hubs.h"
 #include "infer/line_answers.h"
 #include "infer/self_explainer.h"
 #include "io/folder.h"
@@ -38,14 +39,25 @@ void refuse_pair(const data::Record& record, const data::RecordStream& stream) {
        stream.where(record));
 }
 
+std::vector<data::EncodedSample> encode_texts(SelfExplainer& explainer,
+                                              const std::vector<std::string>& texts) {
+  std::vector<data::RawSample> raw;
+  for (const std::string& text : texts) raw.push_back({text, {}});
+  std::vector<data::EncodedSample> samples;
+  explainer.processor().encode(raw, explainer.session().pool(), samples);
+  return samples;
+}
+
 }  // namespace
 
 BuiltStore build_store(const std::string& model, const LabelledRows& rows,
-                       const std::vector<std::string>& tree_files, const SessionOptions& options) {
+                       const std::vector<std::string>& tree_files, const SessionOptions& options,
+                       DType dtype) {
   SelfExplainer explainer(model, without_concepts(options), {});
   const models::ModelConfig& config = explainer.config();
   const std::shared_ptr<data::TreeBank> bank = data::load_trees(tree_files);
   BuiltStore built;
+  int64_t all_rows = 0;
   each_batch(rows, [&](std::span<const data::Record> batch, const data::RecordStream& stream) {
     std::vector<std::string_view> texts;
     for (const data::Record& record : batch) {
@@ -56,14 +68,18 @@ BuiltStore build_store(const std::string& model, const LabelledRows& rows,
       if (!tree.words.empty()) bank->index.add(std::move(tree));
     }
     built.parsed += std::ssize(texts);
+    all_rows += std::ssize(batch);
   });
   explain::ConceptSet concepts(explainer.model().config().hidden_size,
                                static_cast<int64_t>(config.labels.size()));
   const data::LabelMap labels(rows.task_labels, config.labels);
   const int64_t words = explainer.model().settings().concept_words;
+  const int64_t stride = explain::hub_stride(all_rows);
+  std::vector<std::string> sentences;
   each_batch(rows, [&](std::span<const data::Record> batch, const data::RecordStream& stream) {
     for (const data::Record& record : batch) {
       const int64_t label = record.label ? labels.id(record, stream) : -1;
+      if (built.rows % stride == 0) sentences.push_back(record.text);
       models::add_concepts(record.text, *bank, words, label, built.rows++, concepts);
     }
   });
@@ -74,10 +90,11 @@ BuiltStore build_store(const std::string& model, const LabelledRows& rows,
   }
   models::ConceptEncoder encoder(explainer.model(), explainer.processor(),
                                  explainer.session().pool());
-  encoder.encode(concepts);
-  const explain::SearchVectors vectors = explain::search_vectors(concepts, true);
-  explain::write_concept_store(folder + "/" + explain::kConceptFile, concepts,
-                               {.model = models::hash_weights(folder), .vectors = vectors});
+  const explain::SearchVectors vectors =
+      encoder.encode(concepts, encode_texts(explainer, sentences));
+  explain::write_concept_store(
+      folder + "/" + explain::kConceptFile, concepts,
+      {.model = models::hash_weights(folder), .dtype = dtype, .vectors = vectors});
   built.concepts = concepts.size();
   return built;
 }
@@ -117,7 +134,6 @@ struct Sentences {
 Sentences encode_rows(SelfExplainer& explainer, const LabelledRows& rows) {
   Sentences out;
   const data::LabelMap labels(rows.task_labels, explainer.config().labels);
-  std::vector<data::RawSample> raw;
   each_batch(rows, [&](std::span<const data::Record> batch, const data::RecordStream& stream) {
     for (const data::Record& record : batch) {
       refuse_pair(record, stream);
@@ -125,9 +141,7 @@ Sentences encode_rows(SelfExplainer& explainer, const LabelledRows& rows) {
       out.texts.push_back(record.text);
     }
   });
-  for (const std::string& text : out.texts) raw.push_back({text, {}});
-  std::vector<data::EncodedSample> samples;
-  explainer.processor().encode(raw, explainer.session().pool(), samples);
+  const std::vector<data::EncodedSample> samples = encode_texts(explainer, out.texts);
   const int64_t width = explainer.model().config().hidden_size;
   const int64_t stride = explain::row_stride(DType::f32, width);
   const auto count = static_cast<int64_t>(samples.size());

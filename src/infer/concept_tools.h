@@ -24,9 +24,11 @@ struct BuiltStore {
 };
 
 /// Makes the concept store of a self-explaining model's folder anew, of these rows: of the trees in
-/// `tree_files`, and of the model's own for texts that are not there.
+/// `tree_files`, and of the model's own for texts that are not there. `dtype` is that of its
+/// vectors: f32, bf16 or u8.
 BuiltStore build_store(const std::string& model, const LabelledRows& rows,
-                       const std::vector<std::string>& tree_files, const SessionOptions& options);
+                       const std::vector<std::string>& tree_files, const SessionOptions& options,
+                       DType dtype = DType::f32);
 
 /// Writes the vectors of the folder's concepts as the model gave them, [concepts, width] in fp32,
 /// in NumPy's format. Gives their number.

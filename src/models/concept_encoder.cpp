@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/utf8.h"
+#include "explain/hubs.h"
 #include "plan/backend.h"
 
 namespace hone::models {
@@ -38,7 +39,8 @@ void ConceptEncoder::run(std::span<const data::EncodedSample> texts, const Take&
   }
 }
 
-void ConceptEncoder::encode(explain::ConceptSet& concepts) {
+explain::SearchVectors ConceptEncoder::encode(explain::ConceptSet& concepts,
+                                              std::span<const data::EncodedSample> sentences) {
   if (samples_.empty()) {
     std::vector<data::RawSample> raw;
     for (int64_t i = 0; i < concepts.size(); ++i) raw.push_back({concepts.text(i), {}});
@@ -46,6 +48,13 @@ void ConceptEncoder::encode(explain::ConceptSet& concepts) {
   }
   concepts.clear_vectors();
   run(samples_, [&](int64_t i, const float* vector) { concepts.add_vector(i, vector); });
+  explain::SearchVectors vectors = explain::search_vectors(concepts, true);
+  std::vector<float> rows;
+  run(sentences, [&](int64_t, const float* vector) {
+    rows.insert(rows.end(), vector, vector + pass_.output.width);
+  });
+  explain::correct_hubs(rows, vectors, pool_);
+  return vectors;
 }
 
 void add_concepts(std::string_view raw, const data::TreeBank& trees, int64_t most_words,

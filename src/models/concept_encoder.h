@@ -23,9 +23,10 @@ class ConceptEncoder {
   /// Calls `take` with the vector of each text, in order.
   using Take = std::function<void(int64_t text, const float* vector)>;
   void run(std::span<const data::EncodedSample> texts, const Take& take);
-  /// Gives all concepts new vectors. The texts are tokenised at the first call, and must be the
-  /// same at each.
-  void encode(explain::ConceptSet& concepts);
+  /// Gives all concepts new vectors, and what is searched of them, with hubs taken down by these
+  /// sentences. The concepts' texts are tokenised at the first call, and must be the same at each.
+  explain::SearchVectors encode(explain::ConceptSet& concepts,
+                                std::span<const data::EncodedSample> sentences);
 
  private:
   Explainer& model_;

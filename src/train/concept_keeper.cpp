@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "data/review_trees.h"
 #include "explain/concept_writer.h"
+#include "explain/hubs.h"
 #include "models/tree_parser.h"
 
 namespace hone::train {
@@ -91,12 +92,15 @@ void ConceptKeeper::collect(const data::TreeBank& trees) {
   const auto records = parts_.corpus.training->split.open();
   data::Record record;
   std::vector<std::byte> sample;
+  const int64_t stride = explain::hub_stride(store.samples());
+  const int64_t unit_bytes = parts_.model.processor().unit_bytes();
   int64_t without = 0, cut = 0;
   for (int64_t row = 0; row < store.samples() && records->next(record); ++row) {
     models::add_concepts(record.text, trees, words, store.class_of(row), row, concepts_);
     without += !trees.index.find(record.text);
     store.read(row, sample);
     cut += data::ExplainProcessor::cut_phrases(sample);
+    if (row % stride == 0) sentences_.push_back({sample, std::ssize(sample) / unit_bytes});
   }
   if (concepts_.size() == 0) {
     fail(ErrorKind::usage,
@@ -119,8 +123,7 @@ void ConceptKeeper::hand_over(explain::SearchVectors vectors) {
 }
 
 void ConceptKeeper::encode() {
-  encoder_->encode(concepts_);
-  hand_over(explain::search_vectors(concepts_, true));
+  hand_over(encoder_->encode(concepts_, sentences_));
   epoch_.reset();
 }
 
@@ -155,7 +158,9 @@ void ConceptKeeper::restore(const std::string& path, int64_t epoch) {
 
 void ConceptKeeper::write_store(const std::string& folder) const {
   explain::write_concept_store(folder + "/" + explain::kConceptFile, concepts_,
-                               {.model = models::hash_weights(folder), .vectors = now_->vectors()});
+                               {.model = models::hash_weights(folder),
+                                .dtype = parts_.options.explain.store_dtype,
+                                .vectors = now_->vectors()});
 }
 
 }  // namespace hone::train

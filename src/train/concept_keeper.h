@@ -61,6 +61,7 @@ class ConceptKeeper {
   models::Explainer& model_;
   explain::ConceptSet concepts_;
   std::shared_ptr<const explain::RowConcepts> own_;
+  std::vector<data::EncodedSample> sentences_;  ///< the training rows that tell hubs
   std::optional<models::ConceptEncoder> encoder_;
   std::shared_ptr<const explain::Concepts> now_;
   std::optional<int64_t> epoch_;  ///< the epoch that the concepts were encoded for

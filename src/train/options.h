@@ -106,7 +106,8 @@ struct ExplainOptions {
   std::vector<std::string> trees;  ///< files of trees over the training rows' texts
   std::string parser;              ///< a parser's folder, which parses the texts that have no tree
   models::ExplainSettings settings;
-  double mask_phrases = 0;  ///< share of the samples that lose a phrase, anew in each epoch
+  double mask_phrases = 0;         ///< share of the samples that lose a phrase, anew in each epoch
+  DType store_dtype = DType::f32;  ///< the vectors' of the folder's store: f32, bf16 or u8
 };
 
 /// Everything a run depends on. Defaults are Trainer's where it has them.

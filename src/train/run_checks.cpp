@@ -37,11 +37,13 @@ void check_parallel(const Options& options, const comm::Communicator& ranks) {
 void check_explain(const Options& options) {
   const ExplainOptions& explain = options.explain;
   if (!explain.on) {
-    if (explain.trees.empty() && explain.parser.empty() && explain.mask_phrases == 0) return;
+    const bool others = explain.mask_phrases > 0 || explain.store_dtype != DType::f32;
+    if (explain.trees.empty() && explain.parser.empty() && !others) return;
     fail(ErrorKind::usage, "{}: is of `explain`, which is missing",
-         !explain.trees.empty()    ? "explain.trees"
-         : !explain.parser.empty() ? "explain.parser"
-                                   : "explain.mask_phrases");
+         !explain.trees.empty()     ? "explain.trees"
+         : !explain.parser.empty()  ? "explain.parser"
+         : explain.mask_phrases > 0 ? "explain.mask_phrases"
+                                    : "explain.store_dtype");
   }
   const auto refuse = [](bool wanted, const char* field) {
     if (wanted) fail(ErrorKind::unsupported, "{}: not together with `explain`", field);

@@ -45,8 +45,9 @@ class ConceptStoreTest : public testing::Test {
   }
   void write(DType dtype = DType::f32, bool centred = false, std::vector<float> biases = {}) {
     const ConceptSet set = three_concepts();
-    const SearchVectors vectors = search_vectors(set, centred);
-    write_concept_store(path_, set, {kModel, dtype, vectors, biases});
+    SearchVectors vectors = search_vectors(set, centred);
+    vectors.biases = std::move(biases);
+    write_concept_store(path_, set, {kModel, dtype, vectors});
   }
   /// Rewrites the file, with a right hash, after `change`.
   void forge(const std::function<void(std::string&)>& change) {
@@ -148,6 +149,22 @@ TEST_F(ConceptStoreTest, CentringIsUndone) {
   store.model_vector(1, vector.data());
   for (size_t i = 0; i < 5; ++i) EXPECT_NEAR(vector[i], raw[i], 1e-5);
   EXPECT_EQ(store.rows().biases[1], -1);
+}
+
+TEST_F(ConceptStoreTest, GivesBackTheVectorsThatATrainerSearches) {
+  write(DType::f32, true, {0.5f, -1, 2});
+  const SearchVectors vectors = search_vectors(ConceptStore(path_));
+  EXPECT_EQ(vectors.biases, (std::vector<float>{0.5f, -1, 2}));
+  EXPECT_EQ(vectors.rows().biases, vectors.biases.data());
+  write();
+  EXPECT_EQ(search_vectors(ConceptStore(path_)).rows().biases, nullptr);
+}
+
+TEST_F(ConceptStoreTest, DtypesHaveTheNamesThatUsersKnow) {
+  EXPECT_EQ(parse_store_dtype("fp32"), DType::f32);
+  EXPECT_EQ(parse_store_dtype("bf16"), DType::bf16);
+  EXPECT_EQ(parse_store_dtype("int8"), DType::u8);
+  EXPECT_THROW(parse_store_dtype("fp16"), Error);
 }
 
 TEST_F(ConceptStoreTest, RefusesAnotherModelsStore) {

@@ -9,6 +9,7 @@
 
 #include "base/random.h"
 #include "explain/concept_set.h"
+#include "explain/hubs.h"
 #include "kernels/cpu/quantize.h"
 
 namespace hone::explain {
@@ -189,13 +190,40 @@ TEST(TopK, HubsAreTakenDown) {
   EXPECT_EQ(found(rows, Scan::exact, sentences, 1)[2].index, 0);
   ThreadPool pool(1);
   const auto biases = hub_biases(rows.rows, sentences.data(), 4, 4, pool);
-  EXPECT_NEAR(biases[0], -0.3, 1e-6);
-  EXPECT_NEAR(biases[1], -0.0625, 1e-6);
+  EXPECT_NEAR(biases[0], -0.6, 1e-6);
+  EXPECT_NEAR(biases[1], -0.125, 1e-6);
   ConceptRows corrected = rows.rows;
   corrected.biases = biases.data();
   std::vector<Neighbour> out;
   TopK(corrected, Scan::bytes, pool).search(sentences.data(), 4, 1, {}, pool, out);
   for (int32_t q = 0; q < 4; ++q) EXPECT_EQ(out[static_cast<size_t>(q)].index, q + 1);
+}
+
+TEST(Hubs, VectorsGetTheirBiasesByCentredSentences) {
+  ConceptSet concepts(2, 0);
+  const float along[] = {3, 1}, aside[] = {1, 3}, back[] = {-1, -1};
+  concepts.add("along", along, -1, 0);
+  concepts.add("aside", aside, -1, 1);
+  concepts.add("back", back, -1, 2);
+  SearchVectors vectors = search_vectors(concepts, true);  // the mean is (1, 1)
+  ThreadPool pool(1);
+  const std::vector<float> sentences = {5, 1, 9, 1};  // centred both lie along the first axis
+  correct_hubs(sentences, vectors, pool);
+  ASSERT_EQ(vectors.biases.size(), 3u);
+  EXPECT_NEAR(vectors.biases[0], -1, 1e-6);
+  EXPECT_NEAR(vectors.biases[1], 0, 1e-6);
+  EXPECT_NEAR(vectors.biases[2], std::sqrt(0.5), 1e-6);
+  EXPECT_EQ(vectors.rows().biases, vectors.biases.data());
+}
+
+TEST(Hubs, TheCommonestConceptIsCountedOnceAQuery) {
+  const std::vector<Neighbour> found = {{3, 1}, {1, 0},  {2, 1}, {3, 0},
+                                        {3, 1}, {-1, 0}, {4, 1}, {-1, 0}};
+  EXPECT_EQ(commonest_share(found, 2), 0.75);
+  EXPECT_EQ(commonest_share({}, 2), 0);
+  EXPECT_EQ(hub_stride(0), 1);
+  EXPECT_EQ(hub_stride(4096), 1);
+  EXPECT_EQ(hub_stride(4097), 2);
 }
 
 }  // namespace

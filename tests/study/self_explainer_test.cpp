@@ -194,6 +194,8 @@ TEST_F(SelfExplained, AStoreIsMadeAnewOfTheRows) {
       infer::build_store(folder("out"), rows, {folder("trees.txt")}, two_threads());
   EXPECT_EQ(built.rows, 10);
   EXPECT_EQ(built.parsed, 1);
+  built = infer::build_store(folder("out"), rows, {}, two_threads(), DType::u8);
+  EXPECT_EQ(explain::ConceptStore(store).rows().dtype, DType::u8);
   built = infer::build_store(folder("out"), rows, {}, two_threads());
   EXPECT_EQ(built.parsed, 10);
   EXPECT_GT(built.concepts, 0);

@@ -32,6 +32,7 @@ TEST_F(ExplainRun, LearnsAndAnswersAsItsFolderDoes) {
 
   const explain::ConceptStore store(options.output + "/" + explain::kConceptFile);
   EXPECT_EQ(store.model(), models::hash_weights(options.output));
+  EXPECT_NE(store.rows().biases, nullptr) << "hubs are taken down";
   std::vector<std::string> texts;
   for (int64_t i = 0; i < store.size(); ++i) texts.emplace_back(store.text(i));
   EXPECT_EQ(std::count(texts.begin(), texts.end(), "the film"), 1);
@@ -170,6 +171,11 @@ TEST_F(ExplainRun, WhatIsMissingOrBadIsSaid) {
   EXPECT_EQ(said([](Options& o) { o.explain.trees.clear(); }),
             "explain.trees: missing; give files of trees over the training texts, or an "
             "`explain.parser` that makes them");
+  EXPECT_EQ(said([](Options& o) {
+              o.explain = {};
+              o.explain.store_dtype = DType::u8;
+            }),
+            "explain.store_dtype: is of `explain`, which is missing");
   EXPECT_EQ(said([](Options& o) { o.explain.on = false; }),
             "explain.trees: is of `explain`, which is missing");
   EXPECT_EQ(said([](Options& o) { o.model.model.clear(); }),
