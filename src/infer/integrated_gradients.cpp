@@ -1,12 +1,13 @@
 #include "infer/integrated_gradients.h"
 
 #include <algorithm>
-#include <cmath>
+#include <cstring>
 
 #include "base/error.h"
-#include "data/text_batch.h"
+#include "data/explain_processor.h"
 #include "device/target.h"
 #include "io/folder.h"
+#include "models/concept_encoder.h"
 #include "models/load.h"
 #include "models/parser.h"
 #include "models/stored_weights.h"
@@ -15,14 +16,34 @@
 
 namespace hone::infer {
 
+/// A text as the model reads it, and where its tokens are.
+struct IntegratedGradients::Text {
+  text::Encoding encoding;
+  data::EncodedSample sample;
+
+  /// Gives the sample with the padding token in place of those that are not special.
+  std::vector<std::byte> baseline(int64_t padding) const {
+    std::vector<std::byte> bytes = sample.bytes;
+    const auto pad = static_cast<int32_t>(padding);
+    for (size_t i = 0; i < encoding.size(); ++i) {
+      if (encoding.special[i] == 0) std::memcpy(bytes.data() + i * sizeof pad, &pad, sizeof pad);
+    }
+    return bytes;
+  }
+};
+
 /// Texts whose path is run together, and what the first layer reads at both of its ends.
 struct IntegratedGradients::Group {
-  data::Batch texts;
+  std::span<const Text> texts;
+  data::Batch batch;
   std::vector<float> begin;  ///< the baselines' rows: [tokens, hidden]
   std::vector<float> way;    ///< what leads from there to the texts' rows
+  // What a self-explaining model's texts keep along their paths.
+  std::vector<int32_t> spans = {};  ///< [phrases, 2], token rows of the batch
+  std::vector<int32_t> found = {};  ///< [texts, neighbours]
 
-  int64_t tokens(int64_t text) const { return texts.rows(nn::kTokens, text); }
-  int64_t first(int64_t text) const { return texts.first(nn::kTokens, text); }
+  int64_t tokens(int64_t text) const { return batch.rows(nn::kTokens, text); }
+  int64_t first(int64_t text) const { return batch.first(nn::kTokens, text); }
 };
 
 /// Points of paths that are one batch: point `point` of text `text`, in this order.
@@ -50,7 +71,8 @@ IntegratedGradients::IntegratedGradients(const std::string& model, ThreadPool& p
   models::drop_nothing(*config);
   open_model();
   passes_ = static_cast<models::Encoder&>(*model_).record_gradient();
-  forward_ = model_->record(models::OutputOptions{});
+  const auto* explainer = dynamic_cast<models::Explainer*>(model_.get());
+  forward_ = explainer ? explainer->record_explained() : model_->record(models::OutputOptions{});
   const auto runner = [&](const models::Pass& pass) {
     return std::make_unique<Runner>(pass.plan, model_->weights_for(pass.shadows), pool_,
                                     Runner::Options{});
@@ -81,75 +103,88 @@ void IntegratedGradients::open_model() {
   processor_.reset(static_cast<data::TextProcessor*>(opened.release()));
   model_ = models::make_model(*folder_.config, {options_.dtype, Target::of(false)});
   models::load_weights(*model_, *stored.checkpoint, pool_, {.adapter = stored.adapter.get()});
+  if (auto* const explainer = dynamic_cast<models::Explainer*>(model_.get())) {
+    explainer->set_concepts(models::open_concepts(folder_.path, *explainer, pool_));
+  }
 }
 
-std::vector<text::Encoding> IntegratedGradients::encode(
+std::vector<IntegratedGradients::Text> IntegratedGradients::encode(
     std::span<const std::string_view> texts) const {
   const text::Tokenizer& tokenizer = processor_->tokenizer();
   text::EncodeOptions options;
   options.truncation = tokenizer.truncation().value_or(text::Truncation{});
   options.truncation->max_length = static_cast<size_t>(processor_->max_units());
   std::vector<text::TextInput> inputs;
-  for (const std::string_view text : texts) inputs.push_back({text, {}});
+  std::vector<data::RawSample> raw;
+  for (const std::string_view text : texts) {
+    inputs.push_back({text, {}});
+    raw.push_back({text, {}});
+  }
   std::vector<text::Encoding> encodings;
   tokenizer.encode_batch(inputs, options, pool_, encodings);
-  return encodings;
+  std::vector<data::EncodedSample> samples;
+  processor_->encode(raw, pool_, samples);
+  std::vector<Text> encoded;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    encoded.push_back({std::move(encodings[i]), std::move(samples[i])});
+  }
+  return encoded;
 }
 
-std::vector<TokenShares> IntegratedGradients::explain(std::span<const std::string_view> texts) {
-  const std::vector<text::Encoding> encodings = encode(texts);
+std::vector<TokenShares> IntegratedGradients::explain(std::span<const std::string_view> raw) {
+  const std::vector<Text> texts = encode(raw);
   std::vector<TokenShares> out(texts.size());
   for (size_t first = 0; first < texts.size();) {
     size_t end = first;
     size_t tokens = 0;
     for (; end < texts.size(); ++end) {
-      tokens += encodings[end].size();
+      tokens += texts[end].encoding.size();
       if (end > first && tokens > static_cast<size_t>(most_tokens_)) break;
     }
-    explain_group(std::span(encodings).subspan(first, end - first),
+    explain_group(std::span(texts).subspan(first, end - first),
                   std::span(out).subspan(first, end - first));
     first = end;
   }
   return out;
 }
 
-void IntegratedGradients::append(std::span<const int32_t> ids, const text::Encoding& encoding,
-                                 data::Batch& batch) const {
-  data::append_tokens(processor_->limits(), ids, encoding.type_ids, 0, batch);
+void IntegratedGradients::append(const Group& group, int64_t text, data::Batch& batch) const {
+  processor_->append(group.texts[static_cast<size_t>(text)].sample.bytes, 0, batch);
+  if (!passes_.found) return;
+  const auto first = static_cast<size_t>(2 * group.batch.first(data::kPhrases, text));
+  const std::span<int32_t> spans = batch.last<int32_t>(data::kPhraseSpans);
+  const auto moved =
+      static_cast<int32_t>(batch.first(nn::kTokens, batch.size() - 1) - group.first(text));
+  for (size_t i = 0; i < spans.size(); ++i) spans[i] = group.spans[first + i] + moved;
 }
 
-void IntegratedGradients::explain_group(std::span<const text::Encoding> encodings,
-                                        std::span<TokenShares> out) {
-  Group group;
-  group.texts.set_layout(processor_->layout());
+void IntegratedGradients::explain_group(std::span<const Text> texts, std::span<TokenShares> out) {
+  Group group{texts, data::Batch(processor_->layout()), {}, {}};
   data::Batch baselines(processor_->layout());
-  std::vector<int32_t> ids;
-  for (const text::Encoding& encoding : encodings) {
-    append(encoding.ids, encoding, group.texts);
-    ids = encoding.ids;
-    for (size_t i = 0; i < ids.size(); ++i) {
-      if (encoding.special[i] == 0) ids[i] = static_cast<int32_t>(processor_->limits().pad_id);
-    }
-    append(ids, encoding, baselines);
+  for (const Text& text : texts) {
+    processor_->append(text.sample.bytes, 0, group.batch);
+    processor_->append(text.baseline(processor_->limits().pad_id), 0, baselines);
   }
   group.begin = embeddings_of(baselines);
-  group.way = embeddings_of(group.texts);
+  group.way = embeddings_of(group.batch);
+  const std::vector<float> logits = answer(group);
+  const std::vector<float> first = logits_at(group.begin, group),
+                           last = logits_at(group.way, group);
   for (size_t i = 0; i < group.way.size(); ++i) group.way[i] -= group.begin[i];
-  const std::vector<float> logits = logits_of(group.texts);
-  const std::vector<float> before = logits_of(baselines);
   const auto labels = static_cast<size_t>(forward_.output.width);
-  for (size_t i = 0; i < encodings.size(); ++i) {
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const text::Encoding& encoding = texts[i].encoding;
     const auto row = logits.begin() + static_cast<ptrdiff_t>(i * labels);
     TokenShares& shares = out[i];
     shares.logits.assign(row, row + static_cast<ptrdiff_t>(labels));
     shares.answer =
         std::max_element(shares.logits.begin(), shares.logits.end()) - shares.logits.begin();
     const auto answer = static_cast<size_t>(shares.answer);
-    shares.difference = static_cast<double>(shares.logits[answer]) - before[i * labels + answer];
-    shares.offsets = encodings[i].offsets;
-    shares.special = encodings[i].special;
-    shares.full_tokens = static_cast<int64_t>(encodings[i].untruncated);
-    shares.shares.assign(encodings[i].size(), 0);
+    shares.difference = double{last[i * labels + answer]} - double{first[i * labels + answer]};
+    shares.offsets = encoding.offsets;
+    shares.special = encoding.special;
+    shares.full_tokens = static_cast<int64_t>(encoding.untruncated);
+    shares.shares.assign(encoding.size(), 0);
   }
   run_path(group, out);
 }
@@ -163,12 +198,33 @@ std::vector<float> IntegratedGradients::embeddings_of(const data::Batch& batch) 
   return {rows, rows + batch.rows(nn::kTokens) * pass.output.width};
 }
 
-std::vector<float> IntegratedGradients::logits_of(const data::Batch& batch) {
-  answers_->resize(batch.extents());
-  forward_.bind(batch, *answers_);
+std::vector<float> IntegratedGradients::answer(Group& group) {
+  answers_->resize(group.batch.extents());
+  forward_.bind(group.batch, *answers_);
   answers_->run();
+  const int64_t texts = group.batch.size();
+  if (passes_.found) {
+    const auto* spans =
+        answers_->output<int32_t>(models::explained::value(forward_, models::explained::kSpans));
+    group.spans.assign(spans, spans + 2 * group.batch.rows(data::kPhrases));
+    const auto* found =
+        answers_->output<int32_t>(models::explained::value(forward_, models::explained::kFound));
+    group.found.assign(found, found + texts * passes_.found->width);
+  }
   const auto* rows = answers_->output<float>(forward_.output);
-  return {rows, rows + batch.size() * forward_.output.width};
+  return {rows, rows + texts * forward_.output.width};
+}
+
+std::vector<float> IntegratedGradients::logits_at(const std::vector<float>& rows,
+                                                  const Group& group) {
+  data::Batch batch(processor_->layout());
+  for (int64_t text = 0; text < group.batch.size(); ++text) append(group, text, batch);
+  const models::Pass& pass = passes_.layers;
+  const std::vector<float> nothing(static_cast<size_t>(batch.size() * pass.output.width));
+  bind_layers(batch, rows, nothing, group.found);
+  layers_->run(0, pass.forward_steps);
+  const auto* logits = layers_->output<float>(pass.output);
+  return {logits, logits + nothing.size()};
 }
 
 void IntegratedGradients::run_path(const Group& group, std::span<TokenShares> out) {
@@ -178,21 +234,25 @@ void IntegratedGradients::run_path(const Group& group, std::span<TokenShares> ou
     if (!steps.list.empty()) run_steps(group, steps, out);
     steps.list.clear();
     steps.batch.clear();
-    steps.batch.units = 0;
   };
-  const auto ids = group.texts.array<int32_t>(data::kIds);
-  const auto types = group.texts.array<int32_t>(data::kTypes);
-  for (int64_t text = 0; text < group.texts.size(); ++text) {
-    const auto first = static_cast<size_t>(group.first(text));
-    const auto count = static_cast<size_t>(group.tokens(text));
+  for (int64_t text = 0; text < group.batch.size(); ++text) {
     for (size_t point = 0; point < rule_.points.size(); ++point) {
       if (steps.batch.units + group.tokens(text) > most_tokens_) flush();
       steps.list.push_back({text, point});
-      data::append_tokens(processor_->limits(), ids.subspan(first, count),
-                          types.subspan(first, count), 0, steps.batch);
+      append(group, text, steps.batch);
     }
   }
   flush();
+}
+
+void IntegratedGradients::bind_layers(const data::Batch& batch, const std::vector<float>& rows,
+                                      const std::vector<float>& direction,
+                                      const std::vector<int32_t>& found) {
+  layers_->resize(batch.extents());
+  passes_.layers.bind(batch, *layers_);
+  layers_->bind(passes_.rows, rows.data());
+  layers_->bind(passes_.direction, direction.data());
+  if (passes_.found) layers_->bind(*passes_.found, found.data());
 }
 
 void IntegratedGradients::run_steps(const Group& group, const Steps& steps,
@@ -202,6 +262,12 @@ void IntegratedGradients::run_steps(const Group& group, const Steps& steps,
   const auto count = std::ssize(steps.list);
   std::vector<float> rows(static_cast<size_t>(steps.batch.rows(nn::kTokens) * width));
   std::vector<float> direction(static_cast<size_t>(count * labels));
+  std::vector<int32_t> found;
+  for (const Steps::Each& each : steps.list) {
+    const int64_t neighbours = std::ssize(group.found) / group.batch.size();
+    const auto begin = group.found.begin() + each.text * neighbours;
+    found.insert(found.end(), begin, begin + neighbours);
+  }
   pool_.run(count, [&](int64_t i, int) {
     const Steps::Each& each = steps.list[static_cast<size_t>(i)];
     const auto share = static_cast<float>(rule_.points[each.point]);
@@ -211,10 +277,7 @@ void IntegratedGradients::run_steps(const Group& group, const Steps& steps,
     for (int64_t k = 0; k < group.tokens(each.text) * width; ++k) to[k] = begin[k] + share * way[k];
     direction[static_cast<size_t>(i * labels + out[static_cast<size_t>(each.text)].answer)] = 1;
   });
-  layers_->resize(steps.batch.extents());
-  passes_.layers.bind(steps.batch, *layers_);
-  layers_->bind(passes_.rows, rows.data());
-  layers_->bind(passes_.direction, direction.data());
+  bind_layers(steps.batch, rows, direction, found);
   layers_->run();
   const auto* gradient = layers_->output<float>(passes_.gradient);
   // Each token's sum is over its points in their order, so that it depends on no batch.

@@ -42,9 +42,9 @@ struct TokenShares {
 
 /// Integrated gradients (Sundararajan, Taly and Yan, 2017) of any classifier of the encoders. The
 /// path leads from the embeddings of a baseline, which has the padding token in place of every one
-/// that is not special, to those of the text, where the first layer reads them. The steps of all
-/// texts run in packed batches, on the processor. A text's shares have the same bits in any
-/// company.
+/// that is not special, to those of the text, where the first layer reads them. A self-explaining
+/// model keeps the text's phrases and concepts all along its path. The steps of all texts run in
+/// packed batches, on the processor. A text's shares have the same bits in any company.
 class IntegratedGradients {
  public:
   /// `model` is a folder or a name in the local cache. The pool must outlive this.
@@ -61,19 +61,25 @@ class IntegratedGradients {
   const data::TextProcessor& processor() const { return *processor_; }
 
  private:
+  struct Text;
   struct Group;
+  struct Steps;
   void open_model();
-  std::vector<text::Encoding> encode(std::span<const std::string_view> texts) const;
-  void explain_group(std::span<const text::Encoding> encodings, std::span<TokenShares> out);
-  void append(std::span<const int32_t> ids, const text::Encoding& encoding,
-              data::Batch& batch) const;
+  std::vector<Text> encode(std::span<const std::string_view> texts) const;
+  void explain_group(std::span<const Text> texts, std::span<TokenShares> out);
+  /// Appends a text of the group to a batch of `layers`, with what it keeps along its path.
+  void append(const Group& group, int64_t text, data::Batch& batch) const;
   /// Computes what the first layer reads of a batch: [tokens, hidden].
   std::vector<float> embeddings_of(const data::Batch& batch);
-  /// Computes the logits of a batch, as `hone predict` does.
-  std::vector<float> logits_of(const data::Batch& batch);
+  /// Computes the logits of the group's texts, as `hone predict` does, and what they keep.
+  std::vector<float> answer(Group& group);
   void run_path(const Group& group, std::span<TokenShares> out);
-  struct Steps;
   void run_steps(const Group& group, const Steps& steps, std::span<TokenShares> out);
+  /// Computes the logits of these rows of the group's tokens.
+  std::vector<float> logits_at(const std::vector<float>& rows, const Group& group);
+  /// Binds `layers` to rows of the batch's tokens.
+  void bind_layers(const data::Batch& batch, const std::vector<float>& rows,
+                   const std::vector<float>& direction, const std::vector<int32_t>& found);
 
   ThreadPool& pool_;
   IntegratedGradientsOptions options_;

@@ -80,10 +80,7 @@ struct SelfExplainer::Values {
   std::span<const float> logits() const { return row<float>(pass.output); }
   template <typename T>
   const T* all(const char* name) const {
-    const auto found =
-        std::find_if(pass.outputs.begin(), pass.outputs.end(),
-                     [&](const models::NamedValue& each) { return each.name == name; });
-    return runner.output<T>(found->value);
+    return runner.output<T>(models::explained::value(pass, name));
   }
   const float* row(const char* name) const { return all<float>(name) + text * pass.output.width; }
 

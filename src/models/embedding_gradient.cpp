@@ -20,6 +20,11 @@ void drop_nothing(EncoderConfig& config) {
   config.layer_dropout = {};
 }
 
+Value Encoder::logits_of_rows(Tape& tape, Value rows, EmbeddingGradient& made) const {
+  const nn::Packing packing = EncoderInputs(made.layers).packing;
+  return head_logits(tape, through_layers(tape, rows, packing, true), packing);
+}
+
 EmbeddingGradient Encoder::record_gradient() const {
   if (parameters_.on_gpu() || dtype_ == DType::i8 || drops(config_)) {
     fail(ErrorKind::internal, "a gradient by the embeddings of a model that is not for one");
@@ -32,23 +37,22 @@ EmbeddingGradient Encoder::record_gradient() const {
   made.embeddings.plan->keep(made.embeddings.output);
   made.embeddings.shadows = embedding.shadows();
 
-  begin(made.layers, false);
+  begin_gradient(made.layers);
   Plan& plan = *made.layers.plan;
   made.rows = plan.input(DType::f32, nn::kTokens, config_.hidden_size);
   Tape tape(plan, std::vector<bool>(parameters_.list().size(), false));
   tape.on_backward(made.rows, [] {});  // the gradient is to come this far, and ends here
-  const nn::Packing packing = EncoderInputs(made.layers).packing;
   const Value rows = ops::convert(tape, made.rows, activations_);
-  const Value read = run_layers(tape, rows, packing, true, 0, order_.size());
-  made.layers.output = head_logits(tape, read, packing);
+  made.layers.output = logits_of_rows(tape, rows, made);
   made.direction = plan.input(DType::f32, made.layers.output.rows, made.layers.output.width);
   plan.keep(made.layers.output);
+  const size_t forward = plan.steps().size();
   tape.set_gradient(made.layers.output, made.direction);
   tape.backward();
   made.gradient = *tape.gradient(made.rows);
   plan.keep(made.gradient);
   made.layers.shadows = tape.shadows();
-  plan.prune();
+  made.layers.forward_steps = plan.prune(forward);
   return made;
 }
 

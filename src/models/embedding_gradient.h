@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "models/pass.h"
 
 namespace hone::models {
@@ -14,6 +16,9 @@ struct EmbeddingGradient {
   Value rows;       ///< is bound to `layers`: the embeddings' output
   Value direction;  ///< is bound to `layers`: fp32 [samples, labels], how much of each logit
   Value gradient;   ///< the gradient of sum(direction * logits) by the rows; kept
+  /// The concepts of a self-explaining model, to be bound to `layers`: int32 [samples, neighbours],
+  /// of each sample; its phrases are those that the batch gives.
+  std::optional<Value> found = {};
 };
 
 /// Makes a config one of a model that drops nothing in training either.

@@ -61,6 +61,14 @@ class Encoder : public Model {
   /// where the family does that.
   Value sentence(Tape& tape, Value rows, const nn::Packing& packing, bool drops) const;
   bool drops_before_head() const { return encoder_family_.drops_before_head; }
+  /// Runs all layers over what the first one reads; gives the rows that hidden() does.
+  Value through_layers(Tape& tape, Value x, const nn::Packing& packing, bool first_only) const {
+    return run_layers(tape, x, packing, first_only, 0, order_.size());
+  }
+  /// Begins the pass by which a gradient is taken, and records in it the logits of what the first
+  /// layer reads.
+  virtual void begin_gradient(Pass& pass) const { begin(pass, false); }
+  virtual Value logits_of_rows(Tape& tape, Value rows, EmbeddingGradient& made) const;
   /// Gives the logits of a sentence's vector.
   Value classify(Tape& tape, Value sentence, const nn::Packing& packing) const;
 

@@ -78,7 +78,7 @@ Value Encoder::hidden(Tape& tape, const EncoderInputs& in, bool first_only,
       return run_layers(tape, input, packing, first_only, begin, end);
     });
   }
-  return cuts == 0 ? run_layers(tape, x, packing, first_only, 0, count) : x;
+  return cuts == 0 ? through_layers(tape, x, packing, first_only) : x;
 }
 
 namespace {

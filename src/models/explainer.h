@@ -45,6 +45,8 @@ inline constexpr const char* kSimilarity = "similarity";       ///< [texts, neig
 /// [texts * neighbours, labels], what each concept gave to the global logits
 inline constexpr const char* kConceptLogits = "concept_logits";
 inline constexpr const char* kSentence = "sentence";  ///< [texts, hidden], what retrieves
+/// Gives one of them, by its name.
+Value value(const Pass& pass, std::string_view name);
 }  // namespace explained
 
 /// A classifier whose logits are the sum of its family's own, of its phrases' and of those of
@@ -89,8 +91,13 @@ class Explainer : public Encoder {
   struct Answer;
 
   void begin_explained(Pass& pass, bool pads_sequences) const;
+  void begin_gradient(Pass& pass) const override { begin_explained(pass, false); }
+  /// Phrases and concepts are held: which ones they are has no gradient.
+  Value logits_of_rows(Tape& tape, Value rows, EmbeddingGradient& made) const override;
   Value spans_of(Tape& tape, Value rows, const Inputs& in) const;
-  Answer answer(Tape& tape, Value rows, Value spans, const Inputs& in, bool is_training) const;
+  /// `found`, where it is present, has the concepts; they are retrieved otherwise.
+  Answer answer(Tape& tape, Value rows, Value spans, const Inputs& in, bool is_training,
+                std::optional<Value> found = {}) const;
   Pass record_answer(bool with_reasons) const;
 
   std::optional<Head> explain_;

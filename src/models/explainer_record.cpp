@@ -1,5 +1,8 @@
 // How a self-explaining model's passes are recorded.
+#include <algorithm>
+
 #include "base/error.h"
+#include "models/embedding_gradient.h"
 #include "models/explainer.h"
 #include "models/parser.h"
 #include "ops/by_dtype.h"
@@ -58,7 +61,7 @@ Value Explainer::spans_of(Tape& tape, Value rows, const Inputs& in) const {
 }
 
 Explainer::Answer Explainer::answer(Tape& tape, Value rows, Value spans, const Inputs& in,
-                                    bool is_training) const {
+                                    bool is_training, std::optional<Value> found) const {
   Answer out;
   const nn::Packing& packing = in.text.packing;
   const auto linear = [&](const nn::Linear& layer, Value x) {
@@ -78,7 +81,11 @@ Explainer::Answer Explainer::answer(Tape& tape, Value rows, Value spans, const I
   tape.plan().set_scope("concepts");
   std::optional<Value> samples;
   if (is_training) samples = packing.read_samples;
-  out.retrieved = retrieve(tape, out.sentence, samples, settings().neighbours, slot_);
+  if (found) {
+    out.retrieved = {*found, {}, concept_vectors(tape, *found, out.sentence.width, slot_)};
+  } else {
+    out.retrieved = retrieve(tape, out.sentence, samples, settings().neighbours, slot_);
+  }
   out.attention = {linear(explain_->query, out.sentence), linear(explain_->key_value, out.sentence),
                    linear(explain_->key_value, out.retrieved.vectors), out.retrieved.found,
                    settings().heads};
@@ -128,7 +135,22 @@ Pass Explainer::record(const OutputOptions& request) const {
   return request.output == Output::logits ? record_answer(false) : Encoder::record(request);
 }
 
+Value explained::value(const Pass& pass, std::string_view name) {
+  return std::find_if(pass.outputs.begin(), pass.outputs.end(),
+                      [&](const NamedValue& each) { return each.name == name; })
+      ->value;
+}
+
 Pass Explainer::record_explained() const { return record_answer(true); }
+
+Value Explainer::logits_of_rows(Tape& tape, Value rows, EmbeddingGradient& made) const {
+  const Inputs in(made.layers);
+  const Value last = through_layers(tape, rows, in.text.packing, false);
+  const Value wide = ops::convert(tape, last, ops::wide_dtype(last.dtype));
+  made.found = tape.plan().input(DType::i32, in.text.packing.reads.rows, settings().neighbours,
+                                 Filler::minus_one);
+  return answer(tape, wide, in.known, in, false, made.found).logits;
+}
 
 Pass Explainer::record_sentences() const {
   Pass forward;

@@ -25,35 +25,45 @@ struct Retrieval {
     }
     auto* found = frame.data<int32_t>(out.found);
     auto* similarity = frame.data<float>(out.similarity);
-    auto* vectors = frame.data<float>(out.vectors);
-    frame.pool().run(texts * k, [&](int64_t place, int) {
-      const explain::Neighbour& neighbour = neighbours[static_cast<size_t>(place)];
-      const bool is_there = neighbour.index >= 0;
-      found[place] = neighbour.index;
-      similarity[place] = is_there ? neighbour.score : 0;
-      float* const vector = vectors + place * u.width;
-      if (is_there) {
-        concepts->vector(neighbour.index, vector);
-      } else {
-        std::fill_n(vector, u.width, 0.0f);
-      }
-    });
+    for (const explain::Neighbour& neighbour : neighbours) {
+      *found++ = neighbour.index;
+      *similarity++ = neighbour.index >= 0 ? neighbour.score : 0;
+    }
   }
 };
 
 }  // namespace
 
+Value concept_vectors(Tape& tape, Value found, int64_t width,
+                      std::shared_ptr<const ConceptSlot> slot) {
+  const Value y = tape.plan().temporary(DType::f32, kNeighbours, width);
+  tape.plan().add(
+      {"concept_vectors", {found}, {y}, [=, slot = std::move(slot)](const Frame& frame) {
+         const auto* indices = frame.data<const int32_t>(found);
+         auto* vectors = frame.data<float>(y);
+         frame.pool().run(frame.rows(found) * found.width, [&](int64_t place, int) {
+           float* const vector = vectors + place * width;
+           if (indices[place] >= 0) {
+             slot->concepts->vector(indices[place], vector);
+           } else {
+             std::fill_n(vector, width, 0.0f);
+           }
+         });
+       }});
+  return y;
+}
+
 Retrieved retrieve(Tape& tape, Value u, std::optional<Value> rows, int64_t k,
                    std::shared_ptr<const ConceptSlot> slot) {
   Plan& plan = tape.plan();
-  const Retrieved out{plan.temporary(DType::i32, u.rows, k), plan.temporary(DType::f32, u.rows, k),
-                      plan.temporary(DType::f32, kNeighbours, u.width)};
-  const Retrieval op{u, rows, k, out, std::move(slot)};
-  Step step{"retrieve", {u}, {out.found, out.similarity, out.vectors}, [op](const Frame& frame) {
-              op.run(frame);
-            }};
+  Retrieved out{plan.temporary(DType::i32, u.rows, k), plan.temporary(DType::f32, u.rows, k), {}};
+  Step step{"retrieve",
+            {u},
+            {out.found, out.similarity},
+            [op = Retrieval{u, rows, k, out, slot}](const Frame& frame) { op.run(frame); }};
   if (rows) step.reads.push_back(*rows);
   plan.add(std::move(step));
+  out.vectors = concept_vectors(tape, out.found, u.width, std::move(slot));
   return out;
 }
 

@@ -23,6 +23,11 @@ struct Retrieved {
   Value vectors;     ///< fp32 [texts * k, width], zeros where there is none
 };
 
+/// Gives the vectors of concepts that were found before, fp32 [texts * k, width], of `found`, int32
+/// [texts, k]; zeros where an index is below 0.
+Value concept_vectors(Tape& tape, Value found, int64_t width,
+                      std::shared_ptr<const ConceptSlot> slot);
+
 /// Retrieves the k concepts nearest to each row of u, fp32, which is not a gradient's way: vectors
 /// are constants. Where `rows` is present, int64 [texts, 1], it has the training rows of the texts,
 /// whose own phrases are not found.

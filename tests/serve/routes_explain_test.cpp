@@ -1,5 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include "infer/explained_folder.h"
+#include "infer/self_explainer.h"
 #include "infer/word_shares.h"
 #include "serve/fake_exchange.h"
 
@@ -29,6 +33,36 @@ TEST(RoutesExplain, GivesTheBitsOfAnExplainerAloneAndInAList) {
   ASSERT_EQ(Json::parse(list.body).size(), 2u);
   EXPECT_EQ(Json::parse(list.body)[0], expected_reasons("a film", infer::kDefaultSteps));
   EXPECT_EQ(Json::parse(list.body)[1], expected);
+}
+
+TEST(RoutesExplain, AModelThatExplainsItselfGivesItsReasonsAndGradients) {
+  const std::string folder = (std::filesystem::temp_directory_path() /
+                              ("hone_routes_explain_" + std::to_string(::getpid())))
+                                 .string();
+  infer::explained_folder(folder);
+  ServiceOptions options;
+  options.models = {{"own", [&] {
+                       ModelSettings settings =
+                           golden_settings("bert-words", models::Output::logits);
+                       settings.folder = folder;
+                       return settings;
+                     }}};
+  Service service(std::move(options));
+  service.load_all();
+  const std::vector<std::string_view> texts = {"the movie was not good , it was dull", "a film"};
+  const auto same = [&](const Json& more, infer::TextExplainer& explainer) {
+    Json body = {{"inputs", texts}};
+    body.update(more);
+    const auto response = post(service, "/explain", body);
+    EXPECT_EQ(response.status, 200) << response.body;
+    EXPECT_EQ(response.body, write_explanations(false, explainer.explain(texts)));
+  };
+  infer::SelfExplainer own(folder, {.threads = 1}, {});
+  same(Json::object(), own);
+  ThreadPool pool(1);
+  infer::GradientExplainer gradients(folder, pool, {.steps = 9});
+  same({{"method", "ig"}, {"steps", 9}}, gradients);
+  std::filesystem::remove_all(folder);
 }
 
 TEST(RoutesExplain, TakesThePointsOfThePath) {
