@@ -9,6 +9,7 @@
 #include "cli/byte_size.h"
 #include "cli/commands.h"
 #include "cli/eval_data.h"
+#include "cli/eval_explain.h"
 #include "cli/exit_code.h"
 #include "cli/exit_flags.h"
 #include "cli/image_flags.h"
@@ -35,6 +36,7 @@ struct EvalOptions {
   std::string memory_budget;
   bool no_plan = false;
   ExitFlags exits;
+  ExplainFlags explain;
   image::DecodeLimits image_limits;
 };
 
@@ -60,6 +62,7 @@ void declare(Arguments& arguments, EvalOptions& options) {
   arguments.integer("--per_device_eval_batch_size", 1, 1 << 16, options.batch_size,
                     "for scripts: texts are packed by their tokens");
   declare(arguments, options.exits);
+  declare(arguments, options.explain);
   declare(arguments, options.image_limits);
   arguments.flag("--no_plan", options.no_plan, kNoPlanHelp);
   arguments.example("hone eval --model DIR --task_name sst2 --data glue --json");
@@ -88,6 +91,21 @@ std::string json_of(const ExitResult& exits) {
   return out + ",\"metrics_all_layers\":" + metrics_json(exits.all_layers);
 }
 
+std::string json_of(const std::optional<infer::Faithfulness>& explained) {
+  if (!explained) return "";
+  return fmt::format(",\"explained\":{},\"explanations\":{}", explained->texts,
+                     metrics_json(explained->metrics));
+}
+
+std::string text_of(const std::optional<infer::Faithfulness>& explained) {
+  if (!explained) return "";
+  std::string out = fmt::format("  explanations of {} texts with phrases\n", explained->texts);
+  for (const auto& [name, value] : explained->metrics) {
+    out += fmt::format("    {:<30}{:.4f}\n", name, value);
+  }
+  return out;
+}
+
 std::string text_of(const ExitResult& exits) {
   if (exits.layers <= 0) return "";
   std::string out = fmt::format("  {:<22}{:.2f}\n", "mean layers", exits.layers);
@@ -100,7 +118,7 @@ std::string text_of(const ExitResult& exits) {
 }
 
 std::string json_of(const data::LabelledSet& part, const infer::EvaluationResult& result,
-                    bool images, const char* device, DType dtype, const ExitResult& exits) {
+                    bool images, const char* device, DType dtype, const std::string& more) {
   std::string out = "{\"task\":";
   append_json(out, std::string_view(part.task));
   out += ",\"split\":";
@@ -117,17 +135,17 @@ std::string json_of(const data::LabelledSet& part, const infer::EvaluationResult
     out += fmt::format(",\"tokens\":{},\"truncated\":{}", result.tokens, result.truncated);
   }
   return out + fmt::format(",\"peak_rss_bytes\":{},\"device\":\"{}\",\"dtype\":\"{}\"{}}}\n",
-                           peak_resident_bytes(), device, dtype_name(dtype), json_of(exits));
+                           peak_resident_bytes(), device, dtype_name(dtype), more);
 }
 
 std::string text_of(const data::LabelledSet& part, const infer::EvaluationResult& result,
-                    bool images, DType dtype, const ExitResult& exits) {
+                    bool images, DType dtype, const std::string& more) {
   std::string out = fmt::format("{} {}: {} samples", part.task, part.split, result.samples);
   if (!images) out += fmt::format(", {} tokens, {} truncated", result.tokens, result.truncated);
   out += '\n';
   for (const auto& [name, value] : result.metrics)
     out += fmt::format("  {:<22}{:.4f}\n", name, value);
-  return out + text_of(exits) +
+  return out + more +
          fmt::format("  {:<22}{:.4f}\n  {:<22}{:.2f} s, {:.1f} samples/s, {}\n  {:<22}{:.0f} MB\n",
                      "loss", result.loss, "time", result.seconds,
                      static_cast<double>(result.samples) / result.seconds, dtype_name(dtype),
@@ -148,6 +166,7 @@ int eval(const Words& words) {
   }
   const CommonOptions& common = arguments.common();
   require_model(options.model);
+  check(options.explain, options.model);
   if (models::is_parser_folder(options.model)) {
     return eval_trees(common, options.model, options.data, options.max_length, options.max_samples);
   }
@@ -168,7 +187,14 @@ int eval(const Words& words) {
     settings.memory_budget = parse_bytes("--memory-budget", options.memory_budget);
   }
   std::optional<profile::Span> opening(std::in_place, "opening the model", profile::Stage::loading);
-  infer::Session session(options.model, settings);
+  std::optional<infer::SelfExplainer> explainer;
+  std::optional<infer::Session> opened;
+  if (options.explain.on) {
+    explainer.emplace(options.model, settings, infer::SelfExplainerOptions{});
+  } else {
+    opened.emplace(options.model, settings);
+  }
+  infer::Session& session = explainer ? explainer->session() : *opened;
   opening.reset();
   for (size_t i = 0; i < parts.size(); ++i) {
     const data::LabelledSet& part = parts[i];
@@ -198,9 +224,17 @@ int eval(const Words& words) {
       const data::LabelledSet again = std::move(open_sets(options.data, task)[i]);
       exits.all_layers = infer::evaluate(all_layers, *again.records, how).metrics;
     }
+    std::optional<infer::Faithfulness> explained;
+    if (explainer) {
+      const data::LabelledSet again = std::move(open_sets(options.data, task)[i]);
+      explained = measure(options.explain, task, part.split, *again.records, options.max_samples,
+                          *explainer);
+    }
     const char* device = session.on_gpu() ? "cuda" : "cpu";
-    print(common.json ? json_of(part, result, options.data.images, device, dtype, exits)
-                      : text_of(part, result, options.data.images, dtype, exits));
+    print(common.json ? json_of(part, result, options.data.images, device, dtype,
+                                json_of(exits) + json_of(explained))
+                      : text_of(part, result, options.data.images, dtype,
+                                text_of(exits) + text_of(explained)));
   }
   warn_unexpected(common.quiet, session);
   return kDone;

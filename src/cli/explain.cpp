@@ -56,6 +56,8 @@ void declare(Arguments& arguments, ExplainOptions& options) {
                     "answer again without each of so many phrases");
   arguments.integer("--concepts", 0, kMostSteps, options.own.concepts,
                     "most concepts of a text; default: all found");
+  arguments.integer("--phrases", 0, kMostSteps, options.own.phrases,
+                    "most phrases of a text, the best first;\ndefault: all");
   arguments.integer("--max_seq_length", 1, kMostTokens, options.max_length,
                     "most tokens of a text; default: the model's");
   arguments.flag("--no-truncate", options.no_truncate, "refuse longer texts instead of cutting");
@@ -99,9 +101,11 @@ std::unique_ptr<infer::TextExplainer> open_explainer(const CommonOptions& common
          "ig, which explains any classifier",
          options.model);
   }
-  if (options.own.ablate > 0 || options.own.concepts >= 0) {
+  if (options.own.ablate > 0 || options.own.concepts >= 0 || options.own.phrases >= 0) {
     fail(ErrorKind::usage, "{}: is of the model's own reasons; leave --method out",
-         options.own.ablate > 0 ? "--ablate" : "--concepts");
+         options.own.ablate > 0      ? "--ablate"
+         : options.own.concepts >= 0 ? "--concepts"
+                                     : "--phrases");
   }
   if (options.method != "ig") {
     fail(ErrorKind::usage, "--method: expected ig, got {}", quote(options.method));

@@ -41,6 +41,10 @@ void append_phrase(const Phrase& phrase, std::string& out) {
   hone::append_json(out, phrase.end);
   field("share", out);
   append_value(phrase.share, out);
+  if (!phrase.label.empty()) {
+    field("label", out);
+    hone::append_json(out, phrase.label);
+  }
   if (phrase.ablated_score) {
     field("ablated_score", out);
     append_value(*phrase.ablated_score, out);

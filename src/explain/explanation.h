@@ -16,6 +16,7 @@ struct Phrase {
   double share = 0;
   std::optional<double> ablated_score;  ///< the answer's score without this phrase
   std::optional<bool> flips;            ///< whether the answer is then another one
+  std::string label = {};               ///< what the phrase speaks for most
 };
 
 /// A phrase of the training set that was looked up for a text.

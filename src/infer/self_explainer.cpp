@@ -155,6 +155,16 @@ std::vector<trees::Tree> SelfExplainer::trees(std::span<const std::string_view> 
   return trees;
 }
 
+std::vector<float> SelfExplainer::sentences(std::span<const std::string_view> texts) {
+  std::vector<float> rows;
+  const int64_t width = models::explained::value(pass_, models::explained::kSentence).width;
+  run(texts, [&](const Text&, const Values& values) {
+    const float* row = values.all<float>(models::explained::kSentence) + values.text * width;
+    rows.insert(rows.end(), row, row + width);
+  });
+  return rows;
+}
+
 std::vector<explain::Explanation> SelfExplainer::explain(std::span<const std::string_view> raw) {
   std::vector<explain::Explanation> explanations;
   std::vector<Text> texts;
@@ -167,6 +177,8 @@ std::vector<explain::Explanation> SelfExplainer::explain(std::span<const std::st
     std::stable_sort(
         each.phrases.begin(), each.phrases.end(),
         [](const explain::Phrase& a, const explain::Phrase& b) { return a.share > b.share; });
+    const auto most = static_cast<size_t>(options_.phrases);
+    if (options_.phrases >= 0 && each.phrases.size() > most) each.phrases.resize(most);
   }
   return explanations;
 }
@@ -207,6 +219,7 @@ void SelfExplainer::add_phrases(const Text& text, const Values& values,
   const auto logits = values.logits();
   const auto answer = std::max_element(logits.begin(), logits.end()) - logits.begin();
   const auto* all = values.all<float>(models::explained::kPhraseLogits);
+  const int64_t width = values.pass.output.width;
   const double weight = model_->settings().local_weight /
                         static_cast<double>(std::max<size_t>(1, text.phrases.size()));
   for (const Text::Phrase& each : text.phrases) {
@@ -216,7 +229,9 @@ void SelfExplainer::add_phrases(const Text& text, const Values& values,
     phrase.start = text.words[first].begin;
     phrase.end = text.words[last].end;
     phrase.text = text.cut(text.words[first].begin, text.words[last].end);
-    phrase.share = weight * double{all[each.place * values.pass.output.width + answer]};
+    const float* own = all + each.place * width;
+    phrase.share = weight * double{own[answer]};
+    phrase.label = config().labels[static_cast<size_t>(std::max_element(own, own + width) - own)];
     out.phrases.push_back(std::move(phrase));
   }
 }

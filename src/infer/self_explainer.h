@@ -13,6 +13,7 @@ namespace hone::infer {
 struct SelfExplainerOptions {
   int64_t ablate = 0;     ///< phrases of a text without which it is answered again, the best first
   int64_t concepts = -1;  ///< most concepts that are told; -1: all that were retrieved
+  int64_t phrases = -1;   ///< most phrases that are told, the best first; -1: all
 };
 
 /// Explains by the model itself, within one forward pass: its phrases' and its concepts' shares of
@@ -32,6 +33,8 @@ class SelfExplainer : public TextExplainer {
   void set_options(const SelfExplainerOptions& options) { options_ = options; }
   /// Gives the trees that the model finds itself; empty for texts without words.
   std::vector<trees::Tree> trees(std::span<const std::string_view> texts);
+  /// Gives the vectors by which texts retrieve their concepts, fp32 [texts, hidden].
+  std::vector<float> sentences(std::span<const std::string_view> texts);
   Session& session() { return session_; }
   models::Explainer& model() { return *model_; }
   const data::ExplainProcessor& processor() const { return processor_; }

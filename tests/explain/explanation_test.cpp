@@ -24,7 +24,7 @@ Explanation full_explanation() {
   full.tokens = 5;
   full.truncated = true;
   full.original_tokens = 9;
-  full.phrases = {{"a <b>", 0, 3, 0.5, 0.25, true}, {"film", 12, 16, -0.5, {}, {}}};
+  full.phrases = {{"a <b>", 0, 3, 0.5, 0.25, true, "no"}, {"film", 12, 16, -0.5, {}, {}}};
   full.concepts = {{"a \"film\"", 0.125, 0.5, {{"no", 1}, {"yes", 2}}, 7}};
   full.shares = {{1, 0.5, 0.25}};
   full.tree = "(X a (X </script> film))";
@@ -39,7 +39,8 @@ TEST(Explanation, IsOneLineOfJson) {
       line,
       "{\"label\":\"yes\",\"score\":0.75,\"scores\":{\"no\":0.25,\"yes\":0.75},\"tokens\":5,"
       "\"truncated\":true,\"original_tokens\":9,\"phrases\":[{\"text\":\"a <b>\",\"start\":0,"
-      "\"end\":3,\"share\":0.5,\"ablated_score\":0.25,\"flips\":true},{\"text\":\"film\","
+      "\"end\":3,\"share\":0.5,\"label\":\"no\",\"ablated_score\":0.25,\"flips\":true},{\"text\":"
+      "\"film\","
       "\"start\":12,\"end\":16,\"share\":-0.5}],\"concepts\":[{\"text\":\"a \\\"film\\\"\","
       "\"share\":0.125,\"similarity\":0.5,\"labels\":{\"no\":1,\"yes\":2},\"row\":7}],\"shares\":{"
       "\"label\":1,\"local\":0.5,\"global\":0.25},\"tree\":\"(X a (X </script> film))\",\"cut\":["
