@@ -26,6 +26,8 @@ TEST(DeletableText, RanksWordsByTheBestPhraseThatHasThem) {
   const std::vector<explain::Phrase> phrases = {phrase_at(0, 6), phrase_at(2, 9)};
   EXPECT_EQ(text.ranked(phrases, {0.5, 0.25}), (std::vector<size_t>{0, 1, 2, 3}));
   EXPECT_EQ(text.ranked(phrases, {-0.5, 0.25}), (std::vector<size_t>{1, 2, 0, 3}));
+  const std::vector<explain::Phrase> turned = {phrases[1], phrases[0]};
+  EXPECT_EQ(text.ranked(turned, {0.5, 0.25}), (std::vector<size_t>{1, 2, 0, 3}));
   EXPECT_EQ(text.words_of(phrases[1]), (std::vector<bool>{false, true, true, false}));
 }
 
