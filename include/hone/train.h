@@ -95,12 +95,13 @@ struct TrainingOptions {
   double distill_temperature = 2;
   double distill_weight = 0.5;  ///< weight of the teacher's part of the loss
 
-  bool explain = false;            ///< the model learns to explain itself, for Explainer
-  std::vector<std::string> trees;  ///< files of trees over the training rows' texts
-  std::string parser;              ///< a parser's folder, for texts that have no tree
-  int64_t concept_words = 5;       ///< most words of a concept
-  int64_t explain_neighbours = 5;  ///< concepts that are looked up for a text
-  double mask_phrases = 0;         ///< share of the samples that lose a phrase
+  bool explain = false;                ///< the model learns to explain itself, for Explainer
+  std::vector<std::string> trees;      ///< files of trees over the training rows' texts
+  std::string parser;                  ///< a parser's folder, for texts that have no tree
+  int64_t concept_words = 5;           ///< most words of a concept
+  int64_t explain_neighbours = 5;      ///< concepts that are looked up for a text
+  std::string concept_dtype = "fp32";  ///< what the store of concepts keeps: "fp32", "bf16", "int8"
+  double mask_phrases = 0;             ///< share of the samples that lose a phrase
 
   /// What training changes of images. Where nothing is set, it is what suits the data set.
   bool random_resized_crop = false;       ///< parts of images, resized

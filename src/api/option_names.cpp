@@ -22,6 +22,7 @@ constexpr OptionName kOptionNames[] = {
     {"explain", "explain"},
     {"explain.mask_phrases", "mask_phrases"},
     {"explain.parser", "parser"},
+    {"explain.store_dtype", "concept_dtype"},
     {"explain.trees", "trees"},
     {"lora", "lora_rank"},
     {"lora.alpha", "lora_alpha"},

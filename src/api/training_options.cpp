@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "explain/concept_writer.h"
 #include "train/recipe.h"
 
 namespace hone::api {
@@ -160,6 +161,7 @@ void set_teachers(const TrainingOptions& from, train::Options& options) {
   options.explain.parser = from.parser;
   options.explain.settings.concept_words = from.concept_words;
   options.explain.settings.neighbours = from.explain_neighbours;
+  options.explain.store_dtype = explain::parse_store_dtype(from.concept_dtype);
   options.explain.mask_phrases = from.mask_phrases;
 }
 

@@ -119,6 +119,8 @@ std::vector<Option> options_of_models() {
        },
        told([](R& r) { return r.explain.trees; })},
       {"--parser DIR", [](O& o) { o.parser = "DIR"; }, told([](R& r) { return r.explain.parser; })},
+      {"--concept_dtype int8", [](O& o) { o.concept_dtype = "int8"; },
+       told([](R& r) { return r.explain.store_dtype; })},
       {"--concept_words 4", [](O& o) { o.concept_words = 4; },
        told([](R& r) { return r.explain.settings.concept_words; })},
       {"--explain_neighbours 4", [](O& o) { o.explain_neighbours = 4; },
