@@ -41,7 +41,7 @@ build: setup ## build build/hone, its tests and benchmarks; UNITY=ON is faster f
 	@rm -f $(BUILD)-configure.log
 	@cmake --build --preset release -j $(JOBS)
 
-demo: program ## train on the built-in reviews (from MiniLM where it can be had), score, label a few sentences
+demo: program ## train on the built-in reviews (from MiniLM where it can be had), score, label a few sentences, say why
 	@tools/demo $(MINILM)
 
 test: build ## run all tests
