@@ -146,10 +146,10 @@ Pass Explainer::record_explained() const { return record_answer(true); }
 Value Explainer::logits_of_rows(Tape& tape, Value rows, EmbeddingGradient& made) const {
   const Inputs in(made.layers);
   const Value last = through_layers(tape, rows, in.text.packing, false);
-  const Value wide = ops::convert(tape, last, ops::wide_dtype(last.dtype));
+  const Value converted = ops::convert(tape, last, ops::accumulator_dtype(last.dtype));
   made.found = tape.plan().input(DType::i32, in.text.packing.reads.rows, settings().neighbours,
                                  Filler::minus_one);
-  return answer(tape, wide, in.known, in, false, made.found).logits;
+  return answer(tape, converted, in.known, in, false, made.found).logits;
 }
 
 Pass Explainer::record_sentences() const {

@@ -74,7 +74,7 @@ class ResNetModel : public Model {
   nn::Images stem(Tape& tape, const Pass& pass, nn::ImageAxes& axes, DType dtype) const;
   nn::Images block(Tape& tape, const ResidualBlock& block, const nn::Images& x,
                    nn::ImageAxes& axes) const;
-  /// Gives the mean over each image's last pixels, in the wide dtype.
+  /// Gives the mean over each image's last pixels, in the dtype of accumulators.
   Value pooled(Tape& tape, const Pass& pass, nn::ImageAxes& axes, DType dtype) const;
   Value logits(Tape& tape, Value pooled) const;
 
