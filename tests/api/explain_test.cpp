@@ -122,9 +122,8 @@ TEST(ApiExplanations, AreTheSameForManyThreads) {
   const Explainer explainer = Explainer::load(kJudge, {.threads = 2});
   const auto shares_of = [&](const std::string& text) {
     std::vector<double> shares;
-    for (const auto& phrase : explainer.explain({text, "a film"}, {.steps = 5}).front().phrases) {
-      shares.push_back(phrase.share);
-    }
+    const auto explained = explainer.explain({text, "a film"}, {.steps = 5});
+    for (const auto& phrase : explained.front().phrases) shares.push_back(phrase.share);
     return shares;
   };
   const auto first = shares_of("the film is great"), second = shares_of("the movie was not good");
