@@ -159,7 +159,7 @@ void CudaExecutor::bind(Value input, const void* data) {
   const auto rows = static_cast<size_t>(batch_[input.rows] + extra);
   const auto all = static_cast<size_t>(bucket_->extents[input.rows] + extra);
   auto* to = blocks_[block_].host.as<std::byte>() + bucket_->inputs[static_cast<size_t>(input.id)];
-  std::memcpy(to, data, rows * element);
+  if (rows > 0) std::memcpy(to, data, rows * element);
   if (entry.filler == Filler::last) {
     for (size_t i = rows; i < all; ++i) {
       std::memcpy(to + i * element, to + (rows - 1) * element, element);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <thread>
 
@@ -116,6 +117,11 @@ TEST(ApiExplanations, TellAModelsOwnReasons) {
   EXPECT_TRUE(more.phrases[0].flips);
   EXPECT_EQ(more.concepts.size(), 2U);
   EXPECT_EQ(explainer.explain({text}).front().phrases[0].share, own.phrases[0].share);
+  const auto gradients = explainer.explain({text}, {.reasons = Reasons::gradients}).front();
+  EXPECT_EQ(gradients.answer.label, own.answer.label);
+  EXPECT_GT(gradients.phrases.size(), own.phrases.size());
+  EXPECT_FALSE(gradients.shares);
+  for (const auto& word : gradients.phrases) EXPECT_TRUE(std::isfinite(word.share));
 }
 
 TEST(ApiExplanations, AreTheSameForManyThreads) {
