@@ -148,6 +148,13 @@ def choose(mutants, names, pick):
     return mutants
 
 
+def unity():
+    """Whether the ordinary build joins sources, whose objects are found cached then."""
+    cache = ROOT / "build/CMakeCache.txt"
+    joined = cache.exists() and "HONE_UNITY:BOOL=ON" in cache.read_text()
+    return "ON" if joined else "OFF"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="only whether rows fit the sources")
@@ -169,7 +176,8 @@ def main():
         return 0
     TREE.mkdir(parents=True, exist_ok=True)
     copy_sources()
-    configured = call(["cmake", "--preset", "release", "-DHONE_BENCH=OFF", "-DHONE_CUDA=off"])
+    configured = call(["cmake", "--preset", "release", "-DHONE_BENCH=OFF", "-DHONE_CUDA=off",
+                       f"-DHONE_UNITY={unity()}"])
     if configured.returncode:
         sys.exit(f"mutants: cannot configure:\n{configured.stdout}{configured.stderr}")
     for mutant in chosen:
