@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "cli/program.h"
 #include "explain/concept_store.h"
+#include "explain/forged_store.h"
 #include "infer/explained_folder.h"
 
 namespace hone::cli {
@@ -29,14 +30,7 @@ class ExplainOwn : public testing::Test {
   std::string store() const { return folder_ + "/" + explain::kConceptFile; }
   /// Rewrites the store, with a right hash, after `change`.
   void forge(const std::function<void(std::string&)>& change) const {
-    std::string bytes = read_file(store());
-    bytes.resize(bytes.size() - sizeof(data::Hash128));
-    change(bytes);
-    data::ContentHash hash;
-    hash.bytes(bytes.data(), bytes.size());
-    const data::Hash128 value = hash.value();
-    bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
-    write_file(store(), bytes);
+    explain::forge_store(store(), change);
   }
   Finished build(const Words& more) const {
     Words words = {"--build-store", "--train_file", scratch_.write("rows.csv", kOwnRows)};

@@ -139,14 +139,20 @@ TEST(Serve, FitsItsConnectionsToALowLimitOfOpenFiles) {
   EXPECT_TRUE(fetch(server.port(), "GET", "/health").starts_with("HTTP/1.1 200"));
 }
 
-TEST(Serve, AModelThatIsTooLargeForTheMemoryIsSaid) {
-  Scratch scratch;
-  const std::string folder = scratch.copy("bert-words");
+/// Gives a folder whose config asks for 16 million words of heads^2 values.
+std::string large_model(const Scratch& scratch, int heads) {
+  std::string folder = scratch.copy("bert-words");
   Json config = parse_json(read_file(folder + "/config.json"), "config.json");
   config["vocab_size"] = 1 << 24;
-  config["num_attention_heads"] = 256;
-  config["hidden_size"] = 256 * 256;
+  config["num_attention_heads"] = heads;
+  config["hidden_size"] = heads * heads;
   write_json(folder + "/config.json", config);
+  return folder;
+}
+
+TEST(Serve, AModelThatIsTooLargeForTheMemoryIsSaid) {
+  Scratch scratch;
+  const std::string folder = large_model(scratch, 256);
   expect_refused(hone({"serve", "--model", folder, "--device", "cpu"}),
                  {folder, "MB of memory", "free", "--memory-budget"});
 }
@@ -155,12 +161,7 @@ TEST(Serve, AModelThatIsTooLargeForTheMemoryIsSaid) {
 TEST(Serve, TheMemoryThatIsFreeIsWhatLimitsLeave) {
   if (kSanitized) GTEST_SKIP() << "sanitizers take more address space than a limit leaves";
   Scratch scratch;
-  const std::string folder = scratch.copy("bert-words");
-  Json config = parse_json(read_file(folder + "/config.json"), "config.json");
-  config["vocab_size"] = 1 << 24;
-  config["num_attention_heads"] = 16;
-  config["hidden_size"] = 16 * 16;
-  write_json(folder + "/config.json", config);
+  const std::string folder = large_model(scratch, 16);
   constexpr uint64_t kLimit = uint64_t{1} << 30;
   const Finished finished =
       Program({"serve", "--model", folder, "--device", "cpu"}, {.address_space = kLimit}).finish();

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "explain/concept_writer.h"
+#include "explain/forged_store.h"
 
 namespace hone::explain {
 namespace {
@@ -50,16 +51,7 @@ class ConceptStoreTest : public testing::Test {
     write_concept_store(path_, set, {kModel, dtype, vectors});
   }
   /// Rewrites the file, with a right hash, after `change`.
-  void forge(const std::function<void(std::string&)>& change) {
-    std::string bytes = read_file(path_);
-    bytes.resize(bytes.size() - sizeof(data::Hash128));
-    change(bytes);
-    data::ContentHash hash;
-    hash.bytes(bytes.data(), bytes.size());
-    const data::Hash128 value = hash.value();
-    bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
-    write_file(path_, bytes);
-  }
+  void forge(const std::function<void(std::string&)>& change) { forge_store(path_, change); }
   /// Gives what opening the store fails with, less the path.
   std::string refusal() {
     try {
