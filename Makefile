@@ -96,7 +96,7 @@ bench-gpu: ## time hone on a GPU, and PyTorch where PEERS=DIR has its scripts, i
 
 bench-serve: build ## hone serve beside other servers, installed into .cache/serving, and under overload, into bench/results
 	@tools/setup slowhttptest python3-venv
-	@$(PYTHON) bench/serve.py --hone $(BUILD)/hone --overload overload,deadline,idle,end,swap,slow,bound,budget
+	@$(PYTHON) bench/serve.py --hone $(BUILD)/hone --overload overload,deadline,idle,end,swap,swaps,slow,bound,budget
 
 regression: ## compare this build with another's hone, BASE=FILE, on DEVICE=cuda or cpu; fails on a loss over 5%
 	@test -n "$(BASE)" || { echo "usage: make regression BASE=FILE [DEVICE=cpu] [CASES=PARTS] [ROUNDS=N]"; exit 2; }

@@ -1,7 +1,7 @@
 """Compares hone serve with other servers and writes bench/results/serve.md and serve.json.
 
     bench/serve.py [--servers hone,triton,...] [--steps start,tune,latency,saturation,search]
-                   [--overload overload,deadline,idle,end,swap,slow,bound,budget]
+                   [--overload overload,deadline,idle,end,swap,swaps,slow,bound,budget]
 
 Each server in turn has the same cores, the same MiniLM classifier in fp32 and SST-2's sentences;
 its answers are checked against hone predict before it is timed. The load comes from

@@ -1,6 +1,6 @@
 """hone serve beyond its capacity and under attack; called by serve.py --overload CASE,...
 
-Cases: overload, deadline, idle, end, swap, slow; bound (what the cores' peak allows) and budget
+Cases: overload, deadline, idle, end, swap, swaps, slow; bound (what the cores' peak allows) and budget
 (memory under --memory-budget). Each is measured and reported; page.py says which bar it is held to.
 """
 import json
@@ -20,6 +20,7 @@ QUEUE_INPUTS = 512  # what --max-concurrent-requests is by default
 QUEUE_SECONDS = 0.75  # what --max-queue-seconds is by default
 BUDGET = "72MB"  # of the whole process
 SWAP_SECONDS = 15  # of a window: some thousands of requests, so that a p99 is of dozens
+SWAP_PAUSE = 1  # seconds between a swap and the next
 
 
 class MemoryWatch:
@@ -166,11 +167,11 @@ def end(comparison, server, bodies):
             "idle_end_s": idle_seconds}
 
 
-def swap(comparison, server, bodies, windows=5):
-    """The model loaded anew under half of the capacity.
+def swap(comparison, server, bodies, windows=5, pause=SWAP_PAUSE):
+    """The model loaded anew under half of the capacity, again and again.
 
-    Quiet windows and windows in which a load is always under way go by turns, so that each is
-    compared with the one before it, on the machine as it was then.
+    Quiet windows and windows of swaps go by turns, so that each is compared with the one before
+    it, on the machine as it was then.
     """
     with Running(server, {}) as running:
         half = capacity(running, bodies) / 2
@@ -190,45 +191,57 @@ def swap(comparison, server, bodies, windows=5):
                 status = ask(running.port, "POST", f"/v2/repository/models/{model}/load")[0]
                 refused += status != 200
                 seconds.append(time.monotonic() - asked)
+                time.sleep(min(pause, max(begin + SWAP_SECONDS - time.monotonic(), 0)))
         phases = json.loads(sender.communicate()[0])["phases"]
-        return {"swaps": len(seconds), "refused": refused, "window_seconds": SWAP_SECONDS,
+        return {"swaps": len(seconds), "refused": refused, "pause_seconds": pause,
+                "window_seconds": SWAP_SECONDS,
                 "load_seconds": sorted(seconds)[len(seconds) // 2],
                 "windows": [{"before": phases[2 * i], "during": phases[2 * i + 1]}
                             for i in range(windows)],
                 "alive": running.process.poll() is None}
 
 
+def swaps(comparison, server, bodies):
+    """The same with a load always under way."""
+    return swap(comparison, server, bodies, windows=3, pause=0)
+
+
 ATTACKS = {"header": ["-H"], "body": ["-B"], "range": ["-R", "-a", "10", "-b", "3000"],
            "slow read": ["-X", "-w", "1", "-y", "10", "-n", "5", "-z", "32", "-k", "3"]}
 
 
-def slow(comparison, server, bodies, connections=4000):
-    """slowhttptest's attacks, and another client's p99 before and during each.
+def under_attack(running, bodies, flags, connections):
+    """Another client's times before and during an attack.
 
     The attacker has the lowest priority: it stands for machines that are not this one.
     """
+    rate = capacity(running, bodies) / 4
+    before = load.at_rate(running.port, bodies, rate, 8)
+    # A slow reader wants a long answer; the others what every client asks for.
+    path = "/metrics" if "-X" in flags else bodies.path
+    target = f"http://127.0.0.1:{running.port}{path}"
+    with open(os.devnull, "w") as nothing:
+        attack = subprocess.Popen(
+            ["nice", "-n", "19", "slowhttptest", *flags, "-c", str(connections), "-r", "1000",
+             "-i", "5", "-l", "20", "-p", "3", "-u", target], stdout=nothing, stderr=nothing)
+    time.sleep(5)
+    during = load.at_rate(running.port, bodies, rate, 8)
+    memory = running.memory()
+    attack.terminate()
+    attack.wait()
+    return {"before": before, "during": during, "memory_bytes": memory}
+
+
+def slow(comparison, server, bodies, connections=4000, rounds=3):
+    """slowhttptest's attacks, by turns, each on a server of its own."""
     if not shutil.which("slowhttptest"):
         return {"not_available": "slowhttptest (Debian package) is not installed"}
-    made = {"connections": connections, "attacks": {}}
-    for name, flags in ATTACKS.items():
-        with Running(server, {}) as running:
-            rate = capacity(running, bodies) / 4
-            before = load.at_rate(running.port, bodies, rate, 8)
-            # A slow reader wants a long answer; the others what every client asks for.
-            path = "/metrics" if name == "slow read" else bodies.path
-            target = f"http://127.0.0.1:{running.port}{path}"
-            with open(os.devnull, "w") as nothing:
-                attack = subprocess.Popen(
-                    ["nice", "-n", "19", "slowhttptest", *flags, "-c", str(connections), "-r",
-                     "1000", "-i", "5", "-l", "20", "-p", "3", "-u", target], stdout=nothing,
-                    stderr=nothing)
-            time.sleep(5)
-            during = load.at_rate(running.port, bodies, rate, 8)
-            made["attacks"][name] = {"before": before, "during": during,
-                                     "memory_bytes": running.memory()}
-            attack.terminate()
-            attack.wait()
-    return made
+    attacks = {name: [] for name in ATTACKS}
+    for _ in range(rounds):
+        for name, flags in ATTACKS.items():
+            with Running(server, {}) as running:
+                attacks[name].append(under_attack(running, bodies, flags, connections))
+    return {"connections": connections, "attacks": attacks}
 
 
 def bound(comparison, server, bodies):
@@ -267,7 +280,7 @@ def budget(comparison, server, bodies):
 
 
 CASES = {"overload": overload, "deadline": deadline, "idle": idle, "end": end, "swap": swap,
-         "slow": slow, "bound": bound, "budget": budget}
+         "swaps": swaps, "slow": slow, "bound": bound, "budget": budget}
 
 
 def measure(comparison, names):

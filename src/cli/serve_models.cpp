@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "cli/byte_size.h"
-#include "device/available_memory.h"
 #include "device/cuda.h"
 #include "infer/model_facts.h"
 #include "infer/model_options.h"
@@ -55,12 +54,9 @@ std::vector<std::string> device_list(const std::string& given) {
 
 void check_memory(const std::string& folder, const infer::SessionOptions& session) {
   if (session.memory_budget > 0 || select_device(session.device)) return;
-  const infer::ModelFacts facts = infer::model_facts(folder, {session.dtype, session.threads});
-  const uint64_t available = available_host_memory();
-  if (facts.forward_bytes <= available) return;
-  fail(ErrorKind::usage,
-       "{}: needs {} MB of memory, but {} MB are free; `memory_budget` streams the weights", folder,
-       facts.forward_bytes >> 20, available >> 20);
+  const std::string missing = infer::missing_memory(folder, {session.dtype, session.threads});
+  if (missing.empty()) return;
+  fail(ErrorKind::usage, "{}: {}; `memory_budget` streams the weights", folder, missing);
 }
 
 serve::ModelSettings settings_of(const std::string& folder, const ServeFlags& flags,

@@ -1,8 +1,11 @@
 #include "infer/model_facts.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <vector>
 
+#include "device/available_memory.h"
 #include "device/cpu_info.h"
 #include "io/folder.h"
 #include "models/model.h"
@@ -86,6 +89,13 @@ ModelFacts model_facts(const std::string& model, const FactsOptions& options) {
                       parameters.shadow_bytes(how.dtype, step.shadows) +
                       Runner(step.plan, {}, pool).bytes_for(extents(facts.samples, facts.length));
   return facts;
+}
+
+std::string missing_memory(const std::string& model, const FactsOptions& options) {
+  const uint64_t needed = model_facts(model, options).forward_bytes;
+  const uint64_t available = available_host_memory();
+  if (needed <= available) return "";
+  return fmt::format("needs {} MB of memory, but {} MB are free", needed >> 20, available >> 20);
 }
 
 }  // namespace hone::infer

@@ -40,4 +40,8 @@ struct FactsOptions {
 
 ModelFacts model_facts(const std::string& model, const FactsOptions& options);
 
+/// Says how much memory the processor's forward pass needs, and how much less is free; empty where
+/// it fits.
+std::string missing_memory(const std::string& model, const FactsOptions& options);
+
 }  // namespace hone::infer

@@ -1,7 +1,10 @@
 #include "serve/explaining.h"
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 #include "device/cpu_info.h"
+#include "infer/model_facts.h"
 #include "io/folder.h"
 #include "models/folder.h"
 #include "serve/errors.h"
@@ -64,13 +67,24 @@ ModelExplainer::ModelExplainer(const ModelSettings& settings)
   if (session_.dtype != DType::bf16) session_.dtype = DType::f32;
 }
 
+void ModelExplainer::require_memory() const {
+  const std::string missing = infer::missing_memory(folder_, {session_.dtype, pool_.size()});
+  if (missing.empty()) return;
+  throw RequestError(Failure::backend,
+                     fmt::format("{}: opened once more to explain, it {}", folder_, missing));
+}
+
 infer::TextExplainer& ModelExplainer::explainer_for(const ExplainAsk& ask) {
   if (explains_itself_ && ask.method == ExplainAsk::Method::best) {
-    if (!own_) own_ = std::make_unique<infer::SelfExplainer>(folder_, session_, ask.own);
+    if (!own_) {
+      require_memory();
+      own_ = std::make_unique<infer::SelfExplainer>(folder_, session_, ask.own);
+    }
     own_->set_options(ask.own);
     return *own_;
   }
   if (!gradients_) {
+    require_memory();
     gradients_ = std::make_unique<infer::GradientExplainer>(
         folder_, pool_,
         infer::IntegratedGradientsOptions{.max_length = session_.max_length,

@@ -31,7 +31,8 @@ ExplainAsk read_explain(const RequestFields& fields, const ReadLimits& limits);
 std::string write_explanations(bool single, std::span<const explain::Explanation> explanations);
 
 /// Explains what a served model answers. It opens the model once more, on the processor, when it is
-/// first asked, and keeps it.
+/// first asked, and keeps it; where that does not fit into the memory that is free, asking is a
+/// RequestError.
 class ModelExplainer {
  public:
   /// A model that is served under a memory budget, or that is no classifier of texts, is a
@@ -44,6 +45,7 @@ class ModelExplainer {
 
  private:
   infer::TextExplainer& explainer_for(const ExplainAsk& ask);
+  void require_memory() const;
 
   infer::SessionOptions session_;
   const std::string folder_;

@@ -115,14 +115,23 @@ class Bars(unittest.TestCase):
     def test_a_swap_is_held_to_the_window_before_it_and_one_stall_is_not_the_median(self):
         windows = [{"before": run(100, 100, before), "during": run(100, 100, during)}
                    for before, during in ((10, 20), (40, 80), (10, 900))]
-        case = {"swaps": 60, "window_seconds": 15, "windows": windows}
-        made = self.made(case_swap=case)
-        p99 = self.find(made, "p99 while one is always under way")
+        case = {"swaps": 60, "pause_seconds": 1, "window_seconds": 15, "windows": windows}
+        made = self.made(case_swap=case, case_swaps={**case, "pause_seconds": 0})
+        p99 = self.find(made, "p99 during swaps 1 s apart")
         self.assertEqual((p99["value"], p99["passed"]), (2, True))
         self.assertIn("median of 3 windows of 15 s", p99["bar"])
-        self.assertTrue(self.find(made, "failed in 60 swaps")["passed"])
+        self.assertTrue(self.find(made, "failed in 60 swaps of the model 1 s apart")["passed"])
+        # Without a pause it is shown and not judged; the page has no limit there.
+        self.assertEqual(self.find(made, "p99 during swaps without a pause")["passed"], None)
+        self.assertRegex(self.page(case_swaps={**case, "pause_seconds": 0}),
+                         r"without a pause, times [^|]*\| at most \|  \| 2 \|")
         windows[1]["during"]["ok"] = 99
-        self.assertFalse(self.find(made, "failed in 60 swaps")["passed"])
+        self.assertFalse(self.find(made, "failed in 60 swaps of the model 1 s apart")["passed"])
+
+    def test_an_attack_is_judged_by_the_median_of_its_runs(self):
+        runs = [{"before": run(9, 9, 10), "during": run(9, 9, during)} for during in (90, 15, 12)]
+        made = self.made(case_slow={"attacks": {"header": runs}})
+        self.assertEqual(self.find(made, "slow header attack")["value"], 1.5)
 
     def page(self, **hone):
         made = {**self.made(**hone), "date": "", "processor": "", "cores": 2,

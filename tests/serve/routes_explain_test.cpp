@@ -65,6 +65,29 @@ TEST(RoutesExplain, AModelThatExplainsItselfGivesItsReasonsAndGradients) {
   std::filesystem::remove_all(folder);
 }
 
+TEST(RoutesExplain, AModelThatDoesNotFitTwiceIsSaid) {
+  const auto folder = std::filesystem::temp_directory_path() /
+                      ("hone_routes_explain_large_" + std::to_string(::getpid()));
+  std::filesystem::copy(golden_folder("bert-words"), folder);
+  const std::string file = folder / "config.json";
+  Json config = parse_json(read_file(file), file);
+  config.update({{"vocab_size", 1 << 24}, {"num_attention_heads", 256}, {"hidden_size", 1 << 16}});
+  write_json(file, config);
+  ModelSettings settings = golden_settings("bert-words", models::Output::logits);
+  settings.folder = folder;
+  ModelExplainer explainer(settings);
+  ExplainAsk ask;
+  ask.work.inputs.resize(1);
+  try {
+    explainer.explain(ask, true);
+    ADD_FAILURE() << "it was explained";
+  } catch (const RequestError& error) {
+    EXPECT_EQ(error.failure(), Failure::backend);
+    EXPECT_NE(std::string(error.what()).find("MB of memory"), std::string::npos) << error.what();
+  }
+  std::filesystem::remove_all(folder);
+}
+
 TEST(RoutesExplain, TakesThePointsOfThePath) {
   const auto response =
       post(golden_service(), "/explain", {{"inputs", "the film was great"}, {"steps", 3}});
