@@ -1,4 +1,4 @@
-// The same as allreduce_bench by MPI_Allreduce, in place; started by mpirun.
+// MPI_Allreduce in place of allreduce_bench's sums; started by mpirun.
 //
 //   mpirun -np 2 allreduce_mpi BYTES TIMES
 

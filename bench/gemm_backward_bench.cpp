@@ -175,7 +175,7 @@ void measure(const Case& c, double peak, ThreadPool& pool) {
 }
 
 void measure_shadow(Isa isa, ThreadPool& pool) {
-  constexpr int64_t n = 27648, k = 3072;  // as many as BERT-base has in its layers
+  constexpr int64_t n = 27648, k = 3072;  // BERT-base's layers have so many
   Buffer master(kernels::packed_bytes(isa, DType::f32, n, k));
   std::fill_n(master.as<float>(), n * k, 0.3f);
   Buffer shadow(kernels::packed_bytes(isa, DType::bf16, n, k));

@@ -40,7 +40,7 @@ struct Options {
   double budget_ms = 80;
   bool hot = false;
   std::string out;
-  std::string command;  // as it was given
+  std::string command;  // the line that started it
 };
 
 struct Timing {

@@ -32,7 +32,7 @@ class OneDnn : public Product {
         {dnnl::prop_kind::forward_inference, a, weight, bias, out}, scales, engine_);
     primitive_ = dnnl::inner_product_forward(description);
 
-    // Of bytes: what they stand for, divided by their scale; the bias comes under it too.
+    // Bytes stand for this much, divided by their scale; the bias comes under it too.
     const float byte_a = bytes ? 1 / kByteOfA : 1;
     const float byte_weight = bytes ? 1 / kByteOfWeight : 1;
     a_ = filled(inputs.a, byte_a, {c.m, c.k}, a);

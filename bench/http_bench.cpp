@@ -105,7 +105,7 @@ double resident_mb(pid_t process) {
   return kilobytes / 1024;
 }
 
-/// As many requests at a time as there are connections, each behind the last one's response.
+/// Each connection sends a request behind the response to its last one.
 void measure_requests(uint16_t port, pid_t server, int connections, double seconds) {
   std::vector<pollfd> sockets;
   for (int i = 0; i < connections; ++i) sockets.push_back({connect_to(port), POLLIN, 0});

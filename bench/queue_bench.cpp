@@ -32,7 +32,7 @@ double at_share(std::vector<double> values, double share) {
   return values[static_cast<size_t>(share * static_cast<double>(values.size() - 1))];
 }
 
-/// From submit() to the call of done().
+/// Gives the seconds from submit() to the call of done().
 double time_job(serve::ServedModel& model, const std::string& text,
                 const std::vector<float>& expected) {
   std::promise<Clock::time_point> done;

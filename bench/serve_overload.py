@@ -13,6 +13,7 @@ import subprocess
 import threading
 import time
 
+import cpu_quota
 import load
 from process import Running, ask
 
@@ -20,6 +21,7 @@ QUEUE_INPUTS = 512  # what --max-concurrent-requests is by default
 QUEUE_SECONDS = 0.75  # what --max-queue-seconds is by default
 BUDGET = "72MB"  # of the whole process
 SWAP_SECONDS = 15  # of a window: some thousands of requests, so that a p99 is of dozens
+ATTACKER_CORES = 0.2
 SWAP_PAUSE = 1  # seconds between a swap and the next
 
 
@@ -213,7 +215,9 @@ ATTACKS = {"header": ["-H"], "body": ["-B"], "range": ["-R", "-a", "10", "-b", "
 def under_attack(running, bodies, flags, connections):
     """Another client's times before and during an attack.
 
-    The attacker has the lowest priority: it stands for machines that are not this one.
+    The attacker stands for machines that are not this one. With 4,000 connections it keeps a core
+    busy by itself, mostly in select(), where a priority does not help others: as root it is held to
+    a share of one.
     """
     rate = capacity(running, bodies) / 4
     before = load.at_rate(running.port, bodies, rate, 8)
@@ -224,12 +228,20 @@ def under_attack(running, bodies, flags, connections):
         attack = subprocess.Popen(
             ["nice", "-n", "19", "slowhttptest", *flags, "-c", str(connections), "-r", "1000",
              "-i", "5", "-l", "20", "-p", "3", "-u", target], stdout=nothing, stderr=nothing)
+    share = None
+    if os.access(cpu_quota.GROUPS, os.W_OK):
+        share = cpu_quota.Quota("attacker", ATTACKER_CORES)
+        share.add(attack.pid)
     time.sleep(5)
     during = load.at_rate(running.port, bodies, rate, 8)
+    held = len(os.listdir(f"/proc/{running.process.pid}/fd"))
     memory = running.memory()
     attack.terminate()
     attack.wait()
-    return {"before": before, "during": during, "memory_bytes": memory}
+    if share:
+        share.remove()
+    return {"before": before, "during": during, "memory_bytes": memory, "open_files": held,
+            "attacker_cores": ATTACKER_CORES if share else None}
 
 
 def slow(comparison, server, bodies, connections=4000, rounds=3):

@@ -56,11 +56,10 @@ def fragment_of(words: str) -> str:
 
 
 def checked_files(root: pathlib.Path):
-    """All sources of include and src; of tests and benchmarks the headers, which others read."""
-    kinds = dict.fromkeys(("include", "src"), (".h", ".cpp", ".inc", ".cu", ".cuh"))
-    kinds |= dict.fromkeys(("tests", "bench"), (".h",))
-    return sorted(path for folder, suffixes in kinds.items()
-                  for path in (root / folder).rglob("*") if path.suffix in suffixes)
+    """All sources of C++ and CUDA, those of tests and benchmarks too."""
+    return sorted(path for folder in ("include", "src", "tests", "bench")
+                  for path in (root / folder).rglob("*")
+                  if path.suffix in (".h", ".cpp", ".inc", ".cu", ".cuh"))
 
 
 def main() -> int:

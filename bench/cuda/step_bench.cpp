@@ -63,7 +63,7 @@ Peaks measure_peaks(CudaStream& stream) {
                "product");
   });
   Peaks peaks;
-  time_graph(stream, product, 20);  // until the clocks are up
+  time_graph(stream, product, 20);  // the clocks go up
   peaks.flops = 2.0 * double(kN) * kN * kN / (time_graph(stream, product, 15) * 1e-6);
   CudaGraph copy = stream.capture([&] {  // faster than the driver's copy
     cuda_check(kernel_api().convert(DType::bf16, a.data(), DType::bf16, b.data(), kBytes / 2,

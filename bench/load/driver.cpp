@@ -61,7 +61,7 @@ class Driver {
   std::vector<double> phase_ends_;  ///< seconds from the begin; that of the warm-up first
   std::vector<std::unique_ptr<Connection>> connections_;
   std::vector<Connection*> idle_;    ///< open, no request under way; the last used is taken first
-  std::vector<Connection*> closed_;  ///< to be opened again
+  std::vector<Connection*> closed_;  ///< wait to be opened again
   std::deque<Arrival> held_;         ///< due, but all connections are in use
   int64_t busy_ = 0;
   RunResult result_;

@@ -71,7 +71,7 @@ TEST(ApiThreads, StartedCallsAreTakenInAnyOrder) {
 
 TEST(ApiThreads, AMistakeIsOfItsOwnCallAlone) {
   ModelOptions options = with_threads(2);
-  options.max_length = 2;  // of a pair the special tokens alone are three
+  options.max_length = 2;  // a pair has three special tokens
   const Model model = Model::load(kAsked, options);
   std::vector<Pending<Predictions>> good;
   std::vector<Pending<Predictions>> bad;

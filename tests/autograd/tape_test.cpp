@@ -65,7 +65,7 @@ class ToyTape {
     });
     return y;
   }
-  /// Of y, whose own gradient is 1; gives that of the first input for its values 1, 2 and 3.
+  /// Gives the gradient of the first input, whose values are 1, 2 and 3, where that of y is 1.
   std::vector<double> gradient(Value y) {
     const Value one = plan.input(DType::f64, kItems, 1);
     tape.set_gradient(y, one);

@@ -35,7 +35,7 @@ size_t cached(const InputFile& file, size_t first, size_t count) {
       std::count_if(pages.begin(), pages.end(), [](unsigned char page) { return page & 1; }));
 }
 
-/// As cached(), of pages that may still be on their way.
+/// Waits for pages that may still be on their way, and then gives cached().
 size_t cached_soon(const InputFile& file, size_t first, size_t count) {
   for (int i = 0; i < 1000 && cached(file, first, count) < count; ++i) usleep(10'000);
   return cached(file, first, count);

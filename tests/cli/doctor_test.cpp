@@ -113,7 +113,7 @@ TEST(Doctor, Fp32WhereBf16Serves) {
   const Check check = found(profile, "precision");
   EXPECT_EQ(check.command, "hone train --bf16");
   EXPECT_NEAR(check.gain, 0.35, 0.01);
-  profile["facts"]["bf16_times_as_fast"] = 0.6;  // as on Intel without AMX
+  profile["facts"]["bf16_times_as_fast"] = 0.6;  // an Intel without AMX has such
   EXPECT_EQ(diagnose(profile, "profile.json").front().status, Status::ok);
 }
 

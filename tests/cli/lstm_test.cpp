@@ -124,7 +124,7 @@ TEST_F(LstmProgram, LearnsOfPaddedRowsAndInLowPrecision) {
                             Words{"--config_overrides", "last=padded_row,max_length=24"}}) {
     const std::string run = more.front().substr(2);
     expect_run(training(run, more));
-    // Behind many steps of padding little is left of a word that early in training.
+    // Little is left of a word behind many steps of padding that early in training.
     const double least = run == "config_overrides" ? 0.45 : 0.9;
     EXPECT_GT(results(run).at("eval_accuracy").get<double>(), least) << run;
   }

@@ -77,7 +77,7 @@ TEST_P(Endless, IsInterruptedWith130AndLeavesNothing) {
   }
   ASSERT_TRUE(program.runs());
   program.signal(SIGINT);
-  siginfo_t ended{};  // before the input ends, which would be an end of its own
+  siginfo_t ended{};  // the input is still open, whose end would end it, too
   ::waitid(P_PID, static_cast<id_t>(program.process()), &ended, WEXITED | WNOWAIT);
   const Finished done = program.finish();
   EXPECT_EQ(done.code, 130);

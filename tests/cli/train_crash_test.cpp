@@ -243,7 +243,7 @@ TEST(Train, FullDiskKeepsTheLastCheckpoint) {
   std::signal(SIGXFSZ, SIG_IGN);  // writes beyond the limit fail, as on a full disk
   const auto program = stopped_run(small_run(output), output, [&] {
     const size_t complete = complete_checkpoints(output);
-    return complete >= 2 && complete < 15;  // of twenty, so that some are still to be written
+    return complete >= 2 && complete < 15;  // some of the twenty are still to be written
   });
   std::signal(SIGXFSZ, SIG_DFL);
   ASSERT_TRUE(program);

@@ -87,7 +87,7 @@ std::vector<pid_t> children_of(pid_t parent) {
     std::ifstream file(entry.path() / "stat");
     std::string text;
     if (!std::getline(file, text)) continue;
-    // Behind the name, which may hold anything, stand the state and the parent.
+    // The state and the parent stand behind the name, which may hold anything.
     std::istringstream rest(text.substr(text.rfind(')') + 1));
     char state = 0;
     pid_t of = 0;

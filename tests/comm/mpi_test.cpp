@@ -17,7 +17,7 @@ ChildResult run_probe(const char* ranks) {
   const std::string file =
       (std::filesystem::temp_directory_path() / ("hone-probe-" + std::to_string(::getpid())))
           .string();
-  // As root, as containers often are, Open MPI wants to be told that it is meant so.
+  // Open MPI wants to be told that it is meant to run as root, which containers often do.
   ChildResult done = run_child(kMpirun, {"--allow-run-as-root", "--oversubscribe", "--bind-to",
                                          "none", "--mca", "btl_tcp_if_include", "lo", "-np", ranks,
                                          HONE_COMM_PROBE, "10", "70000", "60", file});

@@ -68,7 +68,7 @@ TEST(EntryStore, ValuesOutOfRangeAreRefused) {
   draft.ids[4] = -1;
   EXPECT_NE(refusal_of(draft).find("row 1: id -1"), std::string::npos);
   draft = {};
-  draft.ids[2] = 2;  // behind the entry's length
+  draft.ids[2] = 2;  // the entry ends before it
   EXPECT_NE(refusal_of(draft).find("row 0: id 2 at 2 of 2"), std::string::npos);
 }
 

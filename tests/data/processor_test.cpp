@@ -126,7 +126,7 @@ TEST_F(PixelStore, IsMadeAnewForAnotherProcessor) {
   opened(split, recipe(pixels_));
   EXPECT_EQ(opened(split, recipe(pixels_)).rebuilt, "");
   EXPECT_NE(opened(split, recipe(PixelProcessor(3))).rebuilt, "");
-  EXPECT_NE(opened(split, recipe()).rebuilt, "");  // as texts
+  EXPECT_NE(opened(split, recipe()).rebuilt, "");  // a store of texts
   EXPECT_NE(opened(split, recipe(pixels_)).rebuilt, "");
 }
 

@@ -17,7 +17,7 @@ struct RealCase {
   size_t rows;
 };
 
-/// Of a record's text, pair and label, as parity/data_goldens.py computes it.
+/// Hashes a record's text, pair and label as parity/data_goldens.py does.
 uint64_t fnv1a(const Record& record, uint64_t hash) {
   const std::string joined =
       record.text + "\x1f" + record.pair.value_or("") + "\x1f" + record.label.value_or("") + "\x1e";

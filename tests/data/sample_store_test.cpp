@@ -154,7 +154,7 @@ std::string sealed(const store_format::Header& header, const std::string& body,
 
 TEST_F(StoreTest, LiesWithARightHash) {
   using store_format::Footer, store_format::Header;
-  constexpr uint32_t none = 0, classes = 1, flags = 2, scores = 3;  // as files have them
+  constexpr uint32_t none = 0, classes = 1, flags = 2, scores = 3;  // files have these numbers
   const Hash128 key = {5, 6};
   uint32_t unit_bytes = 5;
   const auto complaint = [&](uint32_t kind, const std::string& body, const Footer& footer) {

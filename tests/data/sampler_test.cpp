@@ -114,7 +114,7 @@ TEST_P(SamplerTest, AShareIsTheSameSampleInEveryEpochWhateverTheBatches) {
   const auto size = static_cast<double>(lengths.size());
   EXPECT_EQ(static_cast<int64_t>(first.size()), std::max<int64_t>(std::llround(0.3 * size), 1));
   EXPECT_EQ(taken(3), first);
-  options.max_samples *= 3;  // as three ranks take it
+  options.max_samples *= 3;  // three ranks take that
   options.max_tokens *= 3;
   EXPECT_EQ(taken(0), first);
   options.seed += 1;

@@ -266,7 +266,7 @@ class UsableCores : public testing::Test {
 
   void SetUp() override {
     std::filesystem::remove_all(root);
-    all = usable_cores(root);  // without any group: the affinity
+    all = usable_cores(root);  // no group limits it: the affinity does
     ASSERT_GE(all, 1);
   }
   void TearDown() override { std::filesystem::remove_all(root); }

@@ -59,7 +59,7 @@ CudaInfo look(const Machine& made) {
 TEST(Cuda, JudgesMachinesInOneLine) {
   EXPECT_EQ(look({}).missing, "");
   EXPECT_EQ(look({.driver = 13010}).missing, "");
-  EXPECT_EQ(look({.runtime = 13010}).missing, "");  // of one major version
+  EXPECT_EQ(look({.runtime = 13010}).missing, "");  // the major version is the same
   EXPECT_EQ(look({.driver = 12080}).missing,
             "the NVIDIA driver supports CUDA 12.8, hone was built with 13.0: a newer driver is "
             "needed");
@@ -151,7 +151,7 @@ TEST_F(CudaDeviceTest, SaysWhatMemoryWasAskedFor) {
     EXPECT_EQ(error.kind(), ErrorKind::memory);
     EXPECT_NE(std::string(error.what()).find(std::to_string(total * 2)), std::string::npos);
   }
-  CudaBuffer small(1024);  // and goes on
+  CudaBuffer small(1024);  // the next call is served
   EXPECT_NE(small.data(), nullptr);
 }
 

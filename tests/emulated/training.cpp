@@ -39,7 +39,7 @@ double row_loss(const Loss& a, int64_t row, const kernels::LossScale& scale, flo
 }
 
 struct Step {
-  double factor;        ///< of the gradients
+  double factor;        ///< multiplies the gradients
   double rate1, rate2;  ///< what AdamW divides its moments by
 };
 

@@ -189,7 +189,7 @@ TEST(AnswerPipeline, IsDestroyedWithWorkUnderWay) {
   EXPECT_TRUE(runner.full());
 }
 
-/// As many records as are asked for, and how many have been.
+/// Gives a number of records and counts how many were asked for.
 class CountedRecords : public data::RecordStream {
  public:
   CountedRecords(int64_t count, size_t bytes) : left_(count), text_(bytes, 'a') {}

@@ -76,7 +76,7 @@ struct Exiting {
     encoder = std::make_unique<models::Encoder>(config, DType::f32, chosen_isa(), true);
     models::init_random(*encoder, 3, 0.5f, pool);
   }
-  /// The same weights in another dtype, perhaps on a GPU.
+  /// Takes another's weights in another dtype, perhaps on a GPU.
   Exiting(const Exiting& other, DType dtype, const Target& target) : config(other.config) {
     const io::Scratch folder;
     models::save_weights(*other.encoder, folder.path());

@@ -1,4 +1,4 @@
-// From text to answers, against PyTorch's on the golden folders that have a tokenizer.
+// Answers to texts are held to PyTorch's on the golden folders that have a tokenizer.
 #include "infer/session.h"
 
 #include <gtest/gtest.h>

@@ -62,7 +62,7 @@ struct StreamedCase {
 
 class Streamed : public testing::TestWithParam<StreamedCase> {
  protected:
-  /// Of a source, with room for so many bytes of matrices, twice.
+  /// Runs twice by a source with room for so many bytes of matrices.
   void expect_bits(Session& session, std::unique_ptr<WeightSource> source, uint64_t room,
                    bool huge_pages) {
     const models::TextBatch batch = nine_sequences(session.config());

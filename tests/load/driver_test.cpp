@@ -44,7 +44,7 @@ TEST(Arrivals, ArePoissonAndRepeatable) {
   const double mean = sum / static_cast<double>(arrivals.size() - 1);
   const double deviation =
       std::sqrt(squares / static_cast<double>(arrivals.size() - 1) - mean * mean);
-  EXPECT_NEAR(deviation / mean, 1, 0.05);  // that of an exponential gap, 0 of a regular one
+  EXPECT_NEAR(deviation / mean, 1, 0.05);  // exponential gaps have 1, regular ones 0
   EXPECT_EQ(poisson_arrivals(options).back().at, arrivals.back().at);
   options.seed = 2;
   EXPECT_NE(poisson_arrivals(options).back().at, arrivals.back().at);
@@ -130,7 +130,7 @@ TEST(Driver, AnAnswerThatNeverComesIsCountedOnceTheWaitIsOver) {
     return n == 0 ? std::string("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab") : response(200);
   });
   Options options = open_loop(server, 100, 0.3);
-  options.drain_seconds = 2;  // those that do come may be held up by a busy machine
+  options.drain_seconds = 2;  // a busy machine may hold up those that do come
   const PhaseResult phase = run_to(options).phases[0];
   EXPECT_EQ(phase.errors.at("no answer in time"), 1);
   EXPECT_EQ(phase.statuses.at(200), phase.sent - 1);

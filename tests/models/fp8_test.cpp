@@ -24,7 +24,7 @@ EncoderConfig config_of(const std::string& golden, int64_t hidden, int64_t inter
   return read_config(json, file);
 }
 
-/// Of the last layer's first tokens, which its norm has given their size.
+/// Gives the last layer's rows of first tokens, which its norm has given their size.
 std::vector<float> rows_of(Encoder& encoder, const TextBatch& batch, ThreadPool& pool) {
   const Pass forward = encoder.record({.output = Output::embedding, .pooling = ops::Pooling::cls});
   Runner runner(forward.plan, encoder.weights_for(forward.shadows), pool);
@@ -47,7 +47,7 @@ TextBatch batch_of(const EncoderConfig& config, const std::vector<int32_t>& leng
   return batch;
 }
 
-/// Of b to a.
+/// Gives how far b is from a, as a share of a.
 double distance(const std::vector<float>& a, const std::vector<float>& b) {
   double error = 0, size = 0;
   for (size_t i = 0; i < a.size(); ++i) {
@@ -75,7 +75,7 @@ TEST_P(Fp8, RowsFollowFp32OnAGpu) {
   const std::vector<float> wanted = rows_of(exact, batch_of(config, lengths), pool);
   const std::vector<float> got = rows_of(narrow, batch_of(config, lengths), pool);
   const double off = distance(wanted, got);
-  EXPECT_LT(off, 0.3);    // of six layers of 64 that are far from trained; others have fewer
+  EXPECT_LT(off, 0.3);    // six untrained layers of 64 reach most
   EXPECT_GT(off, 0.002);  // bf16 would be nearer
   const size_t width = got.size() / lengths.size();
   for (size_t i = 0; i < lengths.size(); ++i) {

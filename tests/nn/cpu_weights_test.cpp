@@ -43,7 +43,7 @@ TEST(Shadows, AreRoundedCopiesThatFollowTheirWeights) {
 
   fill_with_sines(parameters, parameters.list()[0], 2);
   fill_with_sines(parameters, parameters.list()[4], 2);
-  expect_rounded(shadow_row(parameters, arrays, first, 4), 4, 1);  // until refresh()
+  expect_rounded(shadow_row(parameters, arrays, first, 4), 4, 1);  // refresh() changes it
   const std::vector<bool> changed = {true, true, true, true, false};
   parameters.refresh(pool, &changed);
   expect_rounded(shadow_row(parameters, arrays, first, 4), 4, 2);

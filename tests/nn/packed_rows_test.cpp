@@ -20,7 +20,7 @@ TEST(Rows, ComeBackAsTheyWereStored) {
     for (const Parameter& parameter : parameters.list()) {
       const int64_t width = row_width(parameter);
       const auto packed = static_cast<size_t>(parameters.elements(parameter.weight));
-      // As a moment would be: another array of the same layout.
+      // A moment is another array of the same layout.
       Buffer moment(packed * sizeof(float));
       store_rows(parameter, {isa, DType::f32, moment.data()},
                  [&](int64_t first, int64_t count, float* out) {

@@ -9,7 +9,7 @@
 namespace hone::ops {
 namespace {
 
-/// Of the largest value: what rounding a few intermediate values leaves.
+/// Gives the share of the largest value that rounding a few intermediate values leaves.
 double tolerance_of(DType dtype) {
   return dtype == DType::f32 ? 2e-5 : dtype == DType::bf16 ? 4e-2 : 6e-3;
 }

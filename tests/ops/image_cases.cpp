@@ -17,8 +17,8 @@ struct ImageSetting {
   int64_t images;
   Window window;
   int64_t out = 0;  ///< channels of a convolution's output
-  /// Of the images. Where a ReLU follows, they keep what it cuts further from 0 than halves round,
-  /// or a GPU's gradients would be those of another side.
+  /// Draws the images. Where a ReLU follows, they keep what it cuts further from 0 than halves
+  /// round, or a GPU's gradients would be those of another side.
   unsigned seed = 1;
 };
 

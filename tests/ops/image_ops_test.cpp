@@ -8,7 +8,7 @@
 namespace hone::ops {
 namespace {
 
-/// Of the largest value: what rounding a few intermediate values leaves.
+/// Gives the share of the largest value that rounding a few intermediate values leaves.
 double image_tolerance(DType dtype) { return dtype == DType::f32 ? 2e-5 : 4e-2; }
 
 void round_to_bf16(std::vector<double>& values) {

@@ -54,13 +54,18 @@ GradientCase loss_gradient(const LossSetting& c) {
   made.extents[kSequences] = c.rows;
   made.inputs = {
       {kSequences, kFeatures, draw(c.rows * kFeatures, 1)}, labels_of(c), std::move(scale)};
+  if (c.options.distill.weight > 0) {
+    made.inputs.push_back({kSequences, c.classes, draw(c.rows * c.classes, 9)});
+    made.inputs.back().held = Held::accumulator;
+  }
   made.weights = {matrix(c.classes, kFeatures, 2), vector_of(c.classes, 3)};
   made.loss_scale = kLossScale;
   made.record = [options = c.options](Tape& tape, const auto& x, const auto& w,
                                       const OpForm& form) {
     const Value logits =
         linear(tape, x[0], w[0], w[1], form.isa, {.out = accumulator_dtype(form.dtype)});
-    return loss(tape, {logits, x[1], x[2]}, options);
+    return loss(tape, {logits, x[1], x[2], x.size() > 3 ? std::optional(x[3]) : std::nullopt},
+                options);
   };
   return made;
 }
@@ -88,6 +93,21 @@ std::vector<GradientCase> loss_gradient_cases() {
     add("binary_cross_entropy", 3, {.kind = LossKind::binary_cross_entropy});
     add("binary_cross_entropy_weighted", 3,
         {.kind = LossKind::binary_cross_entropy, .weight = 0.3, .positive_weights = weights});
+    const DistillOptions taught{.weight = 0.4, .temperature = 3};
+    // A GPU has a warp for a row of many classes.
+    for (const int64_t classes : {3, 40}) {
+      for (const auto& [name, taught_kind] :
+           {std::pair("cross_entropy_taught", kind),
+            std::pair("soft_cross_entropy_taught", LossKind::soft_cross_entropy),
+            std::pair("squared_error_taught", LossKind::squared_error),
+            std::pair("binary_cross_entropy_taught", LossKind::binary_cross_entropy)}) {
+        add(name, classes, {.kind = taught_kind, .distill = taught});
+      }
+    }
+    add("cross_entropy_smoothed", 40, {.kind = kind, .label_smoothing = 0.2f});
+    add("soft_cross_entropy", 40, {.kind = LossKind::soft_cross_entropy});
+    add("squared_error", 40, {.kind = LossKind::squared_error});
+    add("binary_cross_entropy", 40, {.kind = LossKind::binary_cross_entropy});
   }
   return cases;
 }

@@ -81,7 +81,7 @@ TEST_F(GpuRunner, WithoutAPlanCapturesNoGraph) {
     runner.resize(extents_of(5));
     runner.run();
     EXPECT_EQ(runner.output<uint8_t>(y_)[4], 5);
-    EXPECT_EQ(runner.output<uint8_t>(rows_)[0], 8);  // as the bucket has them
+    EXPECT_EQ(runner.output<uint8_t>(rows_)[0], 8);  // the bucket has 8
   }
   EXPECT_EQ(runner.cuda()->counts().graphs, 0);
   EXPECT_EQ(runner.cuda()->counts().eager, 3);

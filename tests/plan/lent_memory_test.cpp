@@ -91,7 +91,7 @@ TEST(LentMemory, TakesActivationsOfTheLayersBehind) {
   }
   lent.bytes = kLayers * 1024;
   const MemoryPlan plan = plan_memory(blocks, lent);
-  EXPECT_EQ(plan.bytes, 1024u);  // of the first layer
+  EXPECT_EQ(plan.bytes, 1024u);  // the first layer's
   for (size_t layer = 1; layer < kLayers; ++layer) {
     EXPECT_EQ(plan.offsets[layer], (layer - 1) * 1024);
   }

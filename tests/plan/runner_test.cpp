@@ -100,7 +100,7 @@ TEST(Runner, WithoutAMemoryPlanGivesTheSameInMemoryOfEachValuesOwn) {
   Runner planned(chain.plan, {}, chain.pool);
   Runner plain(chain.plan, {}, chain.pool, {.planned = false});
   EXPECT_EQ(chain.run(plain, 40), chain.run(planned, 40));
-  EXPECT_GE(plain.bytes_for(extents_of(40)), 7 * kBytes);  // with the scratch of a step
+  EXPECT_GE(plain.bytes_for(extents_of(40)), 7 * kBytes);  // a step's scratch counts
   EXPECT_LE(planned.bytes_for(extents_of(40)), 4 * (kBytes + 64));
   std::vector<std::byte*> places;
   for (const Value& value : chain.sums) {

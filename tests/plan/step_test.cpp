@@ -189,7 +189,7 @@ TEST_F(Audit, TellsOfATable) {
 TEST_F(Audit, TellsOfState) {
   const Audited audited;
   step_.state = {};
-  step_.weights.push_back(kStatistics);  // which it may then read alone
+  step_.weights.push_back(kStatistics);  // it may only read these then
   EXPECT_EQ(outcome(), "layer 3: greedy: touches state 4, which it does not declare");
 }
 

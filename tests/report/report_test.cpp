@@ -141,7 +141,7 @@ TEST(Report, NothingOnThePageCanRunOrBeFetched) {
   EXPECT_EQ(page.find("<img"), std::string::npos);
   EXPECT_EQ(page.find("<b "), std::string::npos);
   EXPECT_NE(page.find("default-src 'none'"), std::string::npos);
-  EXPECT_EQ(page.find("src="), page.find("src=http"));  // as text alone
+  EXPECT_EQ(page.find("src="), page.find("src=http"));  // it stands in text alone
 }
 
 TEST(Report, CsvAndLatexHoldThePagesNumbers) {

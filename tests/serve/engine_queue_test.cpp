@@ -160,7 +160,7 @@ class BusyModel : public testing::Test {
 
 TEST_F(BusyModel, AnswersASingleTextLongBeforeFiveThousand) {
   start(served_settings(&control_));
-  std::vector<int> batches_before;  // of the worker's thread
+  std::vector<int> batches_before;  // the worker's thread writes them
   const auto heard = [&](Job job) {
     job.done = [&](const JobResult& result) {
       EXPECT_EQ(error_of(result), "");
@@ -220,7 +220,7 @@ TEST_F(BusyModel, DropsLateAndAbandonedJobsBeforeTheyCompute) {
 TEST_F(BusyModel, ReadinessRunsAPassWhereNoneHasRun) {
   start(served_settings(&control_));
   EXPECT_TRUE(model_->ready()) << "a batch is under way";
-  const Stopwatch since_the_batch;  // from before its end
+  const Stopwatch since_the_batch;  // it begins before the batch ends
   control_.let_go();
   EXPECT_EQ(error_of(plug_.get()), "");
   EXPECT_TRUE(model_->ready());

@@ -10,7 +10,7 @@ struct BadBody {
   std::string body;
   int status;
   const char* type;
-  std::string part;  ///< of the message
+  std::string part;  ///< stands in the message
 };
 
 TEST(RoutesErrors, ABadBodyIsAnErrorThatNamesTheField) {

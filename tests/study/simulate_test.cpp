@@ -39,7 +39,7 @@ TEST(Simulate, FindsLatencyAndBandwidthAndPredictsWhatWasNotMeasured) {
 
 TEST(Simulate, TellsNothingBeyondWhereAMeasuredRunIsMissed) {
   auto steps = made_steps(kTruth, {1, 2, 4, 8});
-  steps[3].step_ms *= 1.3;  // as where eight ranks share two cores
+  steps[3].step_ms *= 1.3;  // eight ranks share two cores
   const Simulation made = simulate(steps);
   EXPECT_TRUE(made.beyond.empty());
   const report::Section section = section_of(made);

@@ -45,7 +45,7 @@ TEST(SmallReport, TheFrontIsOfLatencyMemoryAndScore) {
   EXPECT_TRUE(front(0));
   EXPECT_TRUE(front(1));  // slower, but in less memory
   EXPECT_TRUE(front(2));
-  EXPECT_FALSE(front(3));  // as good as the second at most
+  EXPECT_FALSE(front(3));  // the second is as good
   EXPECT_FALSE(front(4));
   SmallReport equal;
   equal.results = {report.results[0], report.results[0]};

@@ -81,7 +81,7 @@ TEST(Bpe, FindsTokensAndIds) {
   EXPECT_EQ(bpe.token_of(-1), "");
 }
 
-/// Of several tokens with one id it is the id that merges.
+/// Where several tokens have one id, it is the id that merges.
 TEST(Bpe, SharedIds) {
   const Bpe bpe({{"a", 0}, {"b", 1}, {"c", 1}, {"ab", 2}}, {{"a", "b"}}, {}, "v");
   EXPECT_EQ(tokenize(bpe, "ac"), (Pieces{{2, 0, 2}}));

@@ -33,7 +33,7 @@ class SlowDisk : public FileCallHook, public Listener {
     const int64_t step = std::stoll(path.substr(at + 12));
     if (checkpoint_ >= 0 && step != checkpoint_) return {};
     const int64_t awaited = std::min(step + behind_, last_);
-    const auto patience = std::chrono::minutes(2);  // then the test fails
+    const auto patience = std::chrono::minutes(2);  // the test fails then
     std::unique_lock lock(mutex_);
     if (changed_.wait_for(lock, patience, [&] { return step_ >= awaited; })) ++kept_up_;
     lock.unlock();

@@ -117,7 +117,7 @@ TEST_F(DistilledRun, ItsLastLayerTeachesExitsButNotItself) {
     made.distill = {kSelf, 1, 1};
     made.output += "-self";
     run(made, distilled);
-    // Of the loss nothing is left but PABEE's last layer's share, and divergences.
+    // The loss is PABEE's last layer's share and divergences alone.
     EXPECT_LT(distilled.losses[0], 0.9 * plain.losses[0]);
     EXPECT_GT(distilled.losses[0], 0);
   }

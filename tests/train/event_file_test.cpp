@@ -47,7 +47,7 @@ TEST(Crc32c, KnownValues) {
 }
 
 TEST(TfRecord, Framing) {
-  // As tensorflow writes the first record of every event file at time 0.
+  // This is tensorflow's first record of every event file, at time 0.
   const std::string message = std::string("\x09\0\0\0\0\0\0\0\0\x1a\x0d", 11) + "brain.Event:2";
   const std::string record = tf_record(message);
   ASSERT_EQ(record.size(), 8 + 4 + message.size() + 4);

@@ -88,7 +88,7 @@ TEST_F(ExitTraining, AdaptiveExitsHaveThePriceOfAFile) {
   // Every exit gives log 2 at first, and is right with a probability of about a half.
   const double plain = loss("free", 0, "");
   EXPECT_NEAR(plain, 2 * std::log(2.), 0.1);
-  EXPECT_NEAR(loss("alike", 1, "") - plain, 0.75, 0.03);  // of two layers
+  EXPECT_NEAR(loss("alike", 1, "") - plain, 0.75, 0.03);  // two layers have this cost
   const auto file = [&](const std::string& of, const std::string& device) {
     return R"({"model":")" + of + R"(","device":")" + device + R"(","layer_ms":[9,1]})";
   };

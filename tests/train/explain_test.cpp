@@ -66,7 +66,7 @@ TEST_P(ExplainResume, EqualsTheStraightRunBitForBit) {
   EXPECT_TRUE(run(halves, first).interrupted);
   EXPECT_TRUE(file_exists(checkpoint_path(halves.output, 4) + "/" + kConceptsCopy));
   halves.resume = "last";
-  Listener between(5);  // once more amid it, with concepts that came from a checkpoint
+  Listener between(5);  // it stops again, with a checkpoint's concepts
   EXPECT_TRUE(run(halves, between).interrupted);
   Listener second;
   const Summary resumed = run(halves, second);

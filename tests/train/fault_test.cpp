@@ -59,7 +59,7 @@ TEST_F(Faults, AFaultNamesTheStepAndLeavesTheLastCheckpoint) {
   const std::string left = made.output + "/checkpoint-4";
   EXPECT_EQ(complaint([&] { run(made, failing); }),
             "behind step 5: CUDA: layer 1: linear: refused; the last good checkpoint is " + left);
-  // From which the run ends as if nothing had happened.
+  // The run goes on from there as if nothing had happened.
   made.resume = "last";
   Listener rest;
   run(made, rest);

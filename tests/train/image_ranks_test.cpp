@@ -73,7 +73,7 @@ TEST_F(ImageRanks, HaveTheLossesAndStatisticsOfOneProcess) {
   const Options alone = twenty_image_steps("alone");
   Listener listener;
   run(alone, listener);
-  for (const int ranks : {2, 3, 4}) {  // of four one is without any of three images
+  for (const int ranks : {2, 3, 4}) {  // one of four has none of three images
     Options several = alone;
     several.output = folder(std::to_string(ranks));
     comm::expect_all_well(run_as(ranks, several));

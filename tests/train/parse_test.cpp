@@ -96,7 +96,7 @@ TEST_F(ParseRun, LongerTextsAreParsedInPartsThatEndWithSentences) {
   Listener listener;
   run(options, listener);
   ThreadPool pool(2);
-  models::TreeParser parser(options.output, pool, 10);  // of which two are special
+  models::TreeParser parser(options.output, pool, 10);  // two of them are special
   const std::vector<std::string_view> texts = {
       "the film was good . the plot was very very bad ! a an the it is not and to of"};
   const models::ParsedText parsed = parser.parse(texts).at(0);

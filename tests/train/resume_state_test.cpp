@@ -14,8 +14,8 @@ class ResumeState : public RunTest {
   struct Pair {
     Summary straight;
     Summary resumed;
-    Listener heard;    ///< of the straight run
-    Listener resumer;  ///< of the second part
+    Listener heard;    ///< hears the straight run
+    Listener resumer;  ///< hears the second part
   };
   Pair run_both(Options made, int64_t stop) {
     Pair pair;

@@ -158,7 +158,7 @@ TEST_F(Checkpoint, OfAnotherRunSaysWhatDiffers) {
   EXPECT_EQ(said([](Options&) {}), "");
 }
 
-/// As if the first run had found less memory than the second.
+/// Such is left by a run that found less memory than the next one.
 TEST_F(Checkpoint, OfHalvedBatchesIsTakenUpWithThemWhereSizesAreFound) {
   Options halved = options("run");
   halved.batch.train = 2;

@@ -98,7 +98,7 @@ TEST_F(Run, CountsStepsByEpochsOrByItself) {
   Listener listener;
   Options by_epoch = options("a");
   by_epoch.batch.train = 10;
-  by_epoch.epochs = 2;  // of 7 batches each, the last one small
+  by_epoch.epochs = 2;  // each has 7 batches, the last one small
   EXPECT_EQ(run(by_epoch, listener).steps, 14);
   Options by_steps = options("b");
   by_steps.max_steps = 9;  // one more than an epoch has

@@ -6,6 +6,27 @@ namespace hone::kernels::cuda {
 namespace {
 
 constexpr int kThreads = 256;
+/// A warp takes a row of at least so many classes, a thread one of fewer.
+constexpr int64_t kManyClasses = 32;
+
+/// The threads that share a row: thread `first` of them takes every kCount-th class from there on.
+template <int kCount>
+struct Lanes {
+  int64_t first;
+
+  __device__ double sum(double value) const {
+    for (int offset = kCount / 2; offset > 0; offset /= 2) {
+      value += __shfl_xor_sync(0xffffffffu, value, offset);
+    }
+    return value;
+  }
+  __device__ double most(double value) const {
+    for (int offset = kCount / 2; offset > 0; offset /= 2) {
+      value = fmax(value, __shfl_xor_sync(0xffffffffu, value, offset));
+    }
+    return value;
+  }
+};
 
 __device__ double weight_of(const float* weights, int64_t index) {
   return weights ? static_cast<double>(weights[index]) : 1.0;
@@ -13,22 +34,27 @@ __device__ double weight_of(const float* weights, int64_t index) {
 
 /// Computes the formulas of kernels/cpu/loss.cpp for one row; `factor` multiplies the gradient.
 /// Returns the loss.
-__device__ double cross_entropy_row(const Loss& a, int64_t row, double factor) {
+template <int kLanes>
+__device__ double cross_entropy_row(const Loss& a, Lanes<kLanes> lanes, int64_t row,
+                                    double factor) {
   const float* x = a.logits + row * a.classes;
   const int64_t label = a.labels[row];
   double largest = x[0], sum = 0, weights = 0;
-  for (int64_t c = 1; c < a.classes; ++c) largest = fmax(largest, double{x[c]});
-  for (int64_t c = 0; c < a.classes; ++c) {
+  for (int64_t c = lanes.first; c < a.classes; c += kLanes) largest = fmax(largest, double{x[c]});
+  largest = lanes.most(largest);
+  for (int64_t c = lanes.first; c < a.classes; c += kLanes) {
     sum += exp(x[c] - largest);
     weights += weight_of(a.weights, c);
   }
+  sum = lanes.sum(sum);
+  weights = lanes.sum(weights);
   const double log_sum = largest + log(sum);
   const double spread = double{a.label_smoothing} / static_cast<double>(a.classes);
   const bool counts = label >= 0;
   const double target =
       counts ? (1.0 - double{a.label_smoothing}) * weight_of(a.weights, label) : 0.0;
-  double loss = counts ? target * (log_sum - x[label]) : 0.0;
-  for (int64_t c = 0; c < a.classes; ++c) {
+  double loss = 0;
+  for (int64_t c = lanes.first; c < a.classes; c += kLanes) {
     const double smooth = spread * weight_of(a.weights, c);
     if (counts) loss += smooth * (log_sum - x[c]);
     if (!a.dlogits) continue;
@@ -36,46 +62,56 @@ __device__ double cross_entropy_row(const Loss& a, int64_t row, double factor) {
         exp(x[c] - log_sum) * (target + spread * weights) - smooth - (c == label ? target : 0.0);
     a.dlogits[row * a.classes + c] = counts ? static_cast<float>(slope * factor) : 0.0f;
   }
-  return loss;
+  return lanes.sum(loss) + (counts ? target * (log_sum - x[label]) : 0.0);
 }
 
-__device__ double soft_cross_entropy_row(const Loss& a, int64_t row, double factor) {
+template <int kLanes>
+__device__ double soft_cross_entropy_row(const Loss& a, Lanes<kLanes> lanes, int64_t row,
+                                         double factor) {
   const float* x = a.logits + row * a.classes;
   const float* t = a.targets + row * a.classes;
   double largest = x[0], sum = 0, shares = 0;
-  for (int64_t c = 1; c < a.classes; ++c) largest = fmax(largest, double{x[c]});
-  for (int64_t c = 0; c < a.classes; ++c) {
+  for (int64_t c = lanes.first; c < a.classes; c += kLanes) largest = fmax(largest, double{x[c]});
+  largest = lanes.most(largest);
+  for (int64_t c = lanes.first; c < a.classes; c += kLanes) {
     sum += exp(x[c] - largest);
     shares += double{t[c]};
   }
+  sum = lanes.sum(sum);
+  shares = lanes.sum(shares);
   const double log_sum = largest + log(sum);
   const double spread = double{a.label_smoothing} / static_cast<double>(a.classes);
   double loss = 0;
-  for (int64_t c = 0; c < a.classes; ++c) {
+  for (int64_t c = lanes.first; c < a.classes; c += kLanes) {
     const double target = (1.0 - double{a.label_smoothing}) * double{t[c]} + spread * shares;
     loss += target * (log_sum - x[c]);
     if (!a.dlogits) continue;
     const double slope = shares * exp(x[c] - log_sum) - target;
     a.dlogits[row * a.classes + c] = static_cast<float>(slope * factor);
   }
-  return loss;
+  return lanes.sum(loss);
 }
 
-__device__ double squared_error_row(const Loss& a, int64_t row, double factor) {
+template <int kLanes>
+__device__ double squared_error_row(const Loss& a, Lanes<kLanes> lanes, int64_t row,
+                                    double factor) {
   double loss = 0;
   const auto width = static_cast<double>(a.classes);
-  for (int64_t i = row * a.classes; i < (row + 1) * a.classes; ++i) {
+  for (int64_t c = lanes.first; c < a.classes; c += kLanes) {
+    const int64_t i = row * a.classes + c;
     const double error = double{a.logits[i]} - double{a.targets[i]};
     loss += error * error;
     if (a.dlogits) a.dlogits[i] = static_cast<float>(2.0 * error / width * factor);
   }
-  return loss / width;
+  return lanes.sum(loss) / width;
 }
 
-__device__ double binary_cross_entropy_row(const Loss& a, int64_t row, double factor) {
+template <int kLanes>
+__device__ double binary_cross_entropy_row(const Loss& a, Lanes<kLanes> lanes, int64_t row,
+                                           double factor) {
   double loss = 0;
   const auto width = static_cast<double>(a.classes);
-  for (int64_t c = 0; c < a.classes; ++c) {
+  for (int64_t c = lanes.first; c < a.classes; c += kLanes) {
     const int64_t i = row * a.classes + c;
     const double x = a.logits[i], t = a.targets[i];
     const double weight = 1.0 + (weight_of(a.weights, c) - 1.0) * t;
@@ -87,29 +123,33 @@ __device__ double binary_cross_entropy_row(const Loss& a, int64_t row, double fa
       a.dlogits[i] = static_cast<float>((1.0 - t - weight * slope) / width * factor);
     }
   }
-  return loss / width;
+  return lanes.sum(loss) / width;
 }
 
-__device__ double log_sum_exp(const float* x, int64_t count, double temperature) {
+template <int kLanes>
+__device__ double log_sum_exp(const float* x, Lanes<kLanes> lanes, int64_t count,
+                              double temperature) {
   double largest = x[0], sum = 0;
-  for (int64_t c = 1; c < count; ++c) largest = fmax(largest, double{x[c]});
-  for (int64_t c = 0; c < count; ++c) sum += exp((x[c] - largest) / temperature);
-  return largest / temperature + log(sum);
+  for (int64_t c = lanes.first; c < count; c += kLanes) largest = fmax(largest, double{x[c]});
+  largest = lanes.most(largest);
+  for (int64_t c = lanes.first; c < count; c += kLanes) sum += exp((x[c] - largest) / temperature);
+  return largest / temperature + log(lanes.sum(sum));
 }
 
 __device__ double log_sigmoid(double x) { return fmin(x, 0.0) - log1p(exp(-fabs(x))); }
 
 /// Computes the formulas of kernels/cpu/distill.cpp for one row, and adds to its gradient.
-__device__ double teacher_row(const Loss& a, int64_t row, double factor) {
+template <int kLanes>
+__device__ double teacher_row(const Loss& a, Lanes<kLanes> lanes, int64_t row, double factor) {
   const float* x = a.logits + row * a.classes;
   const float* y = a.teacher + row * a.classes;
   const double t = a.temperature;
   const auto width = static_cast<double>(a.classes);
   const bool classes = a.kind == LossKind::cross_entropy || a.kind == LossKind::soft_cross_entropy;
-  const double x_sum = classes ? log_sum_exp(x, a.classes, t) : 0.0;
-  const double y_sum = classes ? log_sum_exp(y, a.classes, t) : 0.0;
+  const double x_sum = classes ? log_sum_exp(x, lanes, a.classes, t) : 0.0;
+  const double y_sum = classes ? log_sum_exp(y, lanes, a.classes, t) : 0.0;
   double loss = 0;
-  for (int64_t c = 0; c < a.classes; ++c) {
+  for (int64_t c = lanes.first; c < a.classes; c += kLanes) {
     double slope = 0;
     if (classes) {
       const double own = x[c] / t - x_sum, taught = y[c] / t - y_sum;
@@ -128,31 +168,34 @@ __device__ double teacher_row(const Loss& a, int64_t row, double factor) {
     }
     if (a.dlogits) a.dlogits[row * a.classes + c] += static_cast<float>(slope * factor);
   }
-  return loss;
+  return lanes.sum(loss);
 }
 
-/// Runs in one block: a batch has few rows. A thread's rows are added in order, then the threads'
-/// sums.
+/// Runs in one block: a batch has few rows. The rows of a thread, or of a warp's first, are added
+/// in order, then the threads' sums.
+template <int kLanes>
 __global__ void __launch_bounds__(kThreads) loss_kernel(Loss a) {
   __shared__ double sums[kThreads];
   const double count = a.scale->count / a.weight;
   const double factor = a.scale->scale / count;
   const double share = a.teacher ? 1.0 - a.teacher_weight : 1.0;
+  const Lanes<kLanes> lanes{threadIdx.x % kLanes};
   double sum = 0;
-  for (int64_t row = threadIdx.x; row < a.rows; row += kThreads) {
+  for (int64_t row = threadIdx.x / kLanes; row < a.rows; row += kThreads / kLanes) {
     double loss = 0;
     if (a.kind == LossKind::cross_entropy) {
-      loss = share * cross_entropy_row(a, row, factor * share);
+      loss = share * cross_entropy_row(a, lanes, row, factor * share);
     } else if (a.kind == LossKind::soft_cross_entropy) {
-      loss = share * soft_cross_entropy_row(a, row, factor * share);
+      loss = share * soft_cross_entropy_row(a, lanes, row, factor * share);
     } else if (a.kind == LossKind::squared_error) {
-      loss = share * squared_error_row(a, row, factor * share);
+      loss = share * squared_error_row(a, lanes, row, factor * share);
     } else {
-      loss = share * binary_cross_entropy_row(a, row, factor * share);
+      loss = share * binary_cross_entropy_row(a, lanes, row, factor * share);
     }
     if (a.teacher) {
-      loss += a.teacher_weight * teacher_row(a, row, factor * a.teacher_weight);
+      loss += a.teacher_weight * teacher_row(a, lanes, row, factor * a.teacher_weight);
     }
+    if (lanes.first > 0) continue;
     if (a.losses) a.losses[row] = static_cast<float>(loss);
     sum += loss;
   }
@@ -167,7 +210,8 @@ __global__ void __launch_bounds__(kThreads) loss_kernel(Loss a) {
 }  // namespace
 
 Status loss(const Loss& args, Stream stream) {
-  loss_kernel<<<1, kThreads, 0, stream_of(stream)>>>(args);
+  const auto kernel = args.classes < kManyClasses ? loss_kernel<1> : loss_kernel<32>;
+  kernel<<<1, kThreads, 0, stream_of(stream)>>>(args);
   return launched();
 }
 

@@ -7,7 +7,7 @@
 namespace hone::kernels {
 namespace {
 
-/// As attention_dropout.h says it, a key at a time.
+/// Says for one key what attention_dropout.h says.
 bool dropped(const Dropout& dropout, int64_t row, int64_t head, int64_t key) {
   const uint64_t counter = uint64_t(uint32_t(dropout.positions[row])) << 32 | uint64_t(head) << 16 |
                            uint64_t(key / 32) << 1;

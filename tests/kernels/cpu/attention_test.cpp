@@ -119,7 +119,7 @@ double dot(const T* a, const auto* b, int64_t count) {
 
 struct Expected {
   std::vector<double> out;
-  std::vector<double> magnitude;  ///< as out, of the values' magnitudes
+  std::vector<double> magnitude;  ///< what out is for the values' magnitudes
   std::vector<double> log_sums;
 };
 

@@ -56,7 +56,8 @@ TEST(Convert, FloatsOfEveryKindAndTies) {
   for (int i = 0; i < 100'000; ++i) {
     uint32_t bits = engine();
     if (i % 3 == 0) bits = (bits & 0xffff0000u) | 0x8000u;  // half way between two bf16
-    if (i % 3 == 1) bits = (bits & 0x8fffe000u) + 0x38000000u + 0x1000u;  // and between two f16
+    if (i % 3 == 1)
+      bits = (bits & 0x8fffe000u) + 0x38000000u + 0x1000u;  // half way between two f16
     x.insert(x.end(), reinterpret_cast<char*>(&bits), reinterpret_cast<char*>(&bits) + 4);
   }
   ThreadPool pool(3);

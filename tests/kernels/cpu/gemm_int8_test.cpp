@@ -159,7 +159,7 @@ TEST_P(GemmInt8, AnyNumberOfThreads) {
   }
 }
 
-/// The same bits on every processor: this is FNV-1a of C, as x86-64 has it.
+/// Every processor gives the same bits: this is FNV-1a of C, as x86-64 has it.
 TEST_P(GemmInt8, BitsOfEveryProcessor) {
   ThreadPool pool(2);
   uint64_t hash = 0xcbf29ce484222325;
@@ -269,7 +269,7 @@ TEST_P(GemmInt8, Bf16IsRoundedToNearestEven) {
 
 /// A row's bits do not depend on the rows around it, on its place, or on the threads.
 TEST_P(GemmInt8, BatchInvariance) {
-  const bool emulated = GetParam().kernel != nullptr;  // and slow
+  const bool emulated = GetParam().kernel != nullptr;  // these are slow
   const int64_t longest = emulated ? 70 : 300;
   const Product product(GetParam(), longest, 40, 832, true);
   const size_t row_bytes = product.ldc * sizeof(float);

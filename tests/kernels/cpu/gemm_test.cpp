@@ -25,7 +25,7 @@ std::vector<Config> configs() {
   for (Isa isa : available_isas()) {
     for (DType dtype : {DType::f32, DType::bf16}) all.push_back({isa, dtype});
   }
-  // Its panels are those of AVX-512, and so is what finishes its sums.
+  // Emulated tiles have AVX-512's panels, and AVX-512 finishes their sums.
   if (cpu_info().avx512) all.push_back({Isa::amx, DType::bf16, &amx::kKernel<EmulatedTiles>});
   return all;
 }
@@ -233,7 +233,7 @@ TEST_P(Gemm, ResidualMayBeTheOutput) {
 /// A row's bits do not depend on the rows around it, on its place, or on the threads.
 TEST_P(Gemm, BatchInvariance) {
   constexpr int64_t n = 40;
-  const bool emulated = GetParam().kernel != nullptr;  // and slow
+  const bool emulated = GetParam().kernel != nullptr;  // these are slow
   const int64_t longest = emulated ? 160 : 512;
   for (int64_t k : emulated ? std::vector<int64_t>{416} : std::vector<int64_t>{96, 770, 1600}) {
     Values a(GetParam().dtype, random_values(longest * k, 5));

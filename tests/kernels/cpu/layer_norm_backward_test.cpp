@@ -61,7 +61,7 @@ struct Layer {
 };
 using Reference = Layer<double, double, double>;
 
-/// The same in double: of the inputs as they were rounded.
+/// Computes all in double from the inputs as they were rounded.
 template <typename In, typename T, typename Out>
 Reference reference(const Layer<In, T, Out>& of) {
   Reference ref(of.rows, of.width, !of.residual.empty());

@@ -15,7 +15,7 @@ struct Case {
   float spread = 1.0f;
   bool relative = false, with_keys = false;
 };
-constexpr int64_t kPositions = 400;  // of relative ones
+constexpr int64_t kPositions = 400;  // relative positions
 
 std::vector<int32_t> offsets_of(const std::vector<int32_t>& lengths) {
   std::vector<int32_t> offsets{0};
@@ -118,7 +118,7 @@ struct Layer {
     stream.fill(kept.data(), 0xff, kept.size());
   }
 
-  /// Of the queries in their sequences; the tail's are never read.
+  /// Gives the queries' places in their sequences; the tail's are never read.
   static std::vector<int32_t> places(const std::vector<int32_t>& offsets) {
     std::vector<int32_t> out;
     for (size_t s = 0; s + 1 < offsets.size(); ++s) {
@@ -288,7 +288,7 @@ TEST_F(CudaAttention, RelativePositions) {
         Layer layer(stream(), c, dtype);
         const Reference ref(layer);
         expect_values(layer, ref, AttentionKernel::automatic, AttentionKernel::automatic, 2);
-        // Of rounded outputs, as the others.
+        // These gradients, too, are of rounded outputs.
         expect_near(layer.gpu_ddistances.get(), ref.ddistances, DType::f32,
                     dtype == DType::f32 ? 2e-5 : 2e-2);
         // Rows that are not marked hold nothing yet: 0.5 is not added to.

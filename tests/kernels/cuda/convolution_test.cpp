@@ -10,7 +10,7 @@ struct ConvolutionSizes {
   Window window;
   int64_t out;
 };
-/// Around a tile's 128 rows and columns, tiles that begin within an image, several tiles a block.
+/// Sizes near a tile's 128 rows and columns, tiles that begin in an image, several tiles a block.
 const std::vector<ConvolutionSizes> kConvolutions = {
     {1, {1, 1, 64, 1, 2, 0}, 8},      {1, {5, 7, 64, 3, 1, 1}, 64},
     {3, {9, 8, 128, 3, 2, 1}, 72},    {2, {14, 15, 64, 1, 2, 0}, 256},

@@ -6,7 +6,7 @@ namespace {
 
 class CudaEmbeddingBackward : public GpuTest {};
 
-/// Of marked rows; others are set whatever they hold.
+/// Marked rows are added to; others are set whatever they hold.
 TEST_F(CudaEmbeddingBackward, AddsEveryTokenToItsRow) {
   struct Case {
     int64_t tokens, width;

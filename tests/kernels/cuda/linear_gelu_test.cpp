@@ -9,7 +9,7 @@ namespace {
 struct Sizes {
   int64_t rows, columns, depth;
 };
-/// Around a tile's 128 rows, 128 or 192 columns and 64 of depth, and several tiles a block.
+/// Sizes near a tile's 128 rows, 128 or 192 columns and 64 of depth, and several tiles a block.
 const std::vector<Sizes> kSizes = {{1, 3072, 768}, {127, 520, 200},  {128, 128, 64},
                                    {129, 8, 8},    {300, 3072, 768}, {4096, 520, 200},
                                    {257, 200, 72}, {9000, 384, 128}};

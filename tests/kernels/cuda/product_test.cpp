@@ -106,7 +106,7 @@ TEST_F(CudaProduct, TunedAndRestored) {
   Product p(stream(), ProductKind::forward, DType::bf16, DType::bf16, {200, 768, 768}, false, true);
   const std::vector<float> tuned = p.run(true);
   expect_near(tuned, p.expected, DType::bf16, 1.0 / 256);
-  EXPECT_EQ(tuned, p.run(false));  // the same algorithm, the same bits
+  EXPECT_EQ(tuned, p.run(false));  // one algorithm has one result
   TunedProduct found = {};
   bool seen = false;
   for (int64_t i = 0; !seen && !api().product_tuned(i, &found); ++i) {
