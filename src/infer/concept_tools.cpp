@@ -83,7 +83,7 @@ BuiltStore build_store(const std::string& model, const LabelledRows& rows,
       models::add_concepts(record.text, *bank, words, label, built.rows++, concepts);
     }
   });
-  const std::string& folder = explainer.session().folder().path;
+  const std::string& folder = explainer.session().folder().trained();
   if (concepts.size() == 0) {
     fail(ErrorKind::bad_file, "data.train_file: none of its {} rows has a phrase of 2 to {} words",
          built.rows, words);

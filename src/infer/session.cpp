@@ -154,7 +154,7 @@ void Session::open_weights(ThreadPool& pool) {
         models::load_weights(*model_, *stored.checkpoint, pool, {.adapter = stored.adapter.get()});
   }
   if (explainer && options_.concepts) {
-    explainer->set_concepts(models::open_concepts(folder_.path, *explainer, pool));
+    explainer->set_concepts(models::open_concepts(folder_.trained(), *explainer, pool));
   }
 }
 
