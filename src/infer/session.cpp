@@ -104,8 +104,7 @@ bool Session::wants_gpu() const {
                     : dtype == DType::i8       ? "int8 weights"
                     : file_exists(folder_.path + "/" + models::kPackedName)
                         ? "weights packed for streaming"
-                    : models::explain_settings(*folder_.config) ? "self-explaining models"
-                                                                : nullptr;
+                        : nullptr;
   if (!own) return select_device(options_.device);
   if (options_.device != "auto" && select_device(options_.device)) {
     fail(ErrorKind::unsupported, "device: {}: {} run on the CPU alone", quote(options_.device),
