@@ -21,11 +21,13 @@ namespace hone::cli {
 namespace {
 
 int threads_of(const CommonOptions& common) {
-  if (common.device != "auto" && select_device(common.device)) {
-    fail(ErrorKind::unsupported, "device: {}: a parser runs on the CPU alone",
-         quote(common.device));
-  }
   return common.threads > 0 ? common.threads : usable_cores();
+}
+
+/// Says whether the parser runs on a GPU, which has no kernels for int8.
+bool wants_gpu(const CommonOptions& common) {
+  if (common.device == "auto" && common.wanted_dtype() == DType::i8) return false;
+  return select_device(common.device);
 }
 
 /// Gives code points [begin, end) of a text, of which `bytes` says where each begins.
@@ -60,7 +62,7 @@ void append_tree(std::string_view raw, const models::ParsedText& parsed, std::st
 
 std::string json_of(const std::string& file, const char* split, const metrics::TreeScorer& scorer,
                     int64_t samples, int64_t tokens, int64_t truncated, double seconds,
-                    DType dtype) {
+                    const char* device, DType dtype) {
   std::string out = "{\"task\":";
   append_json(out, std::string_view(file));
   out += fmt::format(",\"split\":\"{}\",\"samples\":{},\"metrics\":{{", split, samples);
@@ -77,9 +79,9 @@ std::string json_of(const std::string& file, const char* split, const metrics::T
   out += ",\"samples_per_second\":";
   append_json(out, static_cast<double>(samples) / seconds);
   return out + fmt::format(
-                   ",\"tokens\":{},\"truncated\":{},\"peak_rss_bytes\":{},\"device\":\"cpu\","
+                   ",\"tokens\":{},\"truncated\":{},\"peak_rss_bytes\":{},\"device\":\"{}\","
                    "\"dtype\":\"{}\"}}\n",
-                   tokens, truncated, peak_resident_bytes(), dtype_name(dtype));
+                   tokens, truncated, peak_resident_bytes(), device, dtype_name(dtype));
 }
 
 std::string text_of(const std::string& file, const metrics::TreeScorer& scorer, int64_t samples,
@@ -103,7 +105,8 @@ int predict_trees(const CommonOptions& common, const AnsweringOptions& options) 
   const auto records = data::open_records(options.input, reading);
   Output output(options.output);
   ThreadPool pool(threads_of(common));
-  models::TreeParser parser(options.model, pool, options.max_length, common.wanted_dtype());
+  models::TreeParser parser(options.model, pool, options.max_length, common.wanted_dtype(),
+                            wants_gpu(common));
   Progress progress("hone", "texts", common.quiet || options.input == "-");
   infer::BatchReader reader(*records);
   int64_t count = 0, split = 0;
@@ -143,7 +146,8 @@ int eval_trees(const CommonOptions& common, const std::string& model,
     fail(ErrorKind::usage, "data.test_file: missing; a parser is scored by a file of trees");
   }
   ThreadPool pool(threads_of(common));
-  models::TreeParser parser(model, pool, max_length, common.wanted_dtype());
+  const bool gpu = wants_gpu(common);
+  models::TreeParser parser(model, pool, max_length, common.wanted_dtype(), gpu);
   for (const auto& [file, split] :
        {std::pair(data.validation_file, "validation"), std::pair(data.test_file, "test")}) {
     if (file.empty()) continue;
@@ -172,7 +176,7 @@ int eval_trees(const CommonOptions& common, const std::string& model,
     if (count == 0) fail(ErrorKind::bad_file, "{}: no trees", file);
     const double seconds = watch.seconds();
     print(common.json ? json_of(file, split, scorer, count, tokens, truncated, seconds,
-                                parser.model().dtype())
+                                gpu ? "cuda" : "cpu", parser.model().dtype())
                       : text_of(file, scorer, count, truncated, seconds));
   }
   return kDone;

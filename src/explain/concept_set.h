@@ -64,6 +64,8 @@ class RowConcepts {
   }
   /// Gives the concepts of a row, ascending; none for a row without any.
   std::span<const int32_t> of(int64_t row) const;
+  /// Gives one more than the last row that has any.
+  int64_t rows() const { return rows_.empty() ? 0 : int64_t{rows_.back()} + 1; }
 
  private:
   void add(int64_t concept_index, std::span<const uint32_t> rows);

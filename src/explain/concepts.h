@@ -25,6 +25,12 @@ class Concepts {
   int64_t width() const { return rows_.width; }
   /// Gives the store that the concepts are of; null where they are a run's.
   const ConceptStore* store() const { return store_.get(); }
+  /// What follows is all that a search reads: vectors as they are searched, what centring took off
+  /// them (both empty where it took off nothing), and what rows must not find (null: nothing).
+  const ConceptRows& rows() const { return rows_; }
+  std::span<const float> mean() const { return mean_; }
+  std::span<const float> norms() const { return norms_; }
+  const RowConcepts* own() const { return own_.get(); }
   /// Gives the vectors that a run made; what comes from a store has none here.
   const SearchVectors& vectors() const { return vectors_; }
 

@@ -83,13 +83,13 @@ BuiltStore build_store(const std::string& model, const LabelledRows& rows,
       models::add_concepts(record.text, *bank, words, label, built.rows++, concepts);
     }
   });
-  const std::string& folder = explainer.session().folder().path;
+  const std::string& folder = explainer.session().folder().trained();
   if (concepts.size() == 0) {
     fail(ErrorKind::bad_file, "data.train_file: none of its {} rows has a phrase of 2 to {} words",
          built.rows, words);
   }
   models::ConceptEncoder encoder(explainer.model(), explainer.processor(),
-                                 explainer.session().pool());
+                                 explainer.session().pool(), false);
   const explain::SearchVectors vectors =
       encoder.encode(concepts, encode_texts(explainer, sentences));
   explain::write_concept_store(
@@ -152,7 +152,7 @@ Sentences encode_rows(SelfExplainer& explainer, const LabelledRows& rows) {
   float* const to = out.vectors.data.as<float>();
   std::vector<double> sums(static_cast<size_t>(width));
   models::ConceptEncoder encoder(explainer.model(), explainer.processor(),
-                                 explainer.session().pool());
+                                 explainer.session().pool(), false);
   encoder.run(samples, [&](int64_t i, const float* vector) {
     std::copy_n(vector, width, to + i * stride);
     for (int64_t k = 0; k < width; ++k) sums[static_cast<size_t>(k)] += double{vector[k]};

@@ -104,7 +104,7 @@ void IntegratedGradients::open_model() {
   model_ = models::make_model(*folder_.config, {options_.dtype, Target::of(false)});
   models::load_weights(*model_, *stored.checkpoint, pool_, {.adapter = stored.adapter.get()});
   if (auto* const explainer = dynamic_cast<models::Explainer*>(model_.get())) {
-    explainer->set_concepts(models::open_concepts(folder_.path, *explainer, pool_));
+    explainer->set_concepts(models::open_concepts(folder_.trained(), *explainer, pool_));
   }
 }
 

@@ -1,6 +1,7 @@
 #include "infer/self_explainer.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "base/error.h"
@@ -71,24 +72,48 @@ trees::Tree SelfExplainer::Text::tree() const {
   return tree;
 }
 
+/// All that a pass gave for its batch, on the host. The batch's sizes say where each value lies.
+class SelfExplainer::Outputs {
+ public:
+  Outputs(const models::Pass& pass, Runner& runner, const Extents& batch) {
+    const Extents extents = pass.plan->complete(batch);
+    std::vector<Value> values = {pass.output};
+    for (const models::NamedValue& each : pass.outputs) values.push_back(each.value);
+    size_t at = 0;
+    for (const Value& value : values) {
+      places_.emplace(value.id, at);
+      const auto elements = static_cast<size_t>(extents[value.rows] * value.width);
+      at += elements * dtype_size(value.dtype);
+    }
+    fetched_ = runner.fetch(values);
+    data_ = fetched_->data();
+  }
+  template <typename T>
+  const T* of(Value value) const {
+    return reinterpret_cast<const T*>(data_ + places_.at(value.id));
+  }
+
+ private:
+  std::map<int32_t, size_t> places_;
+  std::shared_ptr<Fetched> fetched_;
+  const std::byte* data_;
+};
+
 /// What a pass gave for one text of its batch, and where.
 struct SelfExplainer::Values {
   const models::Pass& pass;
-  Runner& runner;
+  const Outputs& outputs;
   int64_t text;
 
-  std::span<const float> logits() const { return row<float>(pass.output); }
+  std::span<const float> logits() const {
+    const auto width = static_cast<size_t>(pass.output.width);
+    return {outputs.of<float>(pass.output) + static_cast<size_t>(text) * width, width};
+  }
   template <typename T>
   const T* all(const char* name) const {
-    return runner.output<T>(models::explained::value(pass, name));
+    return outputs.of<T>(models::explained::value(pass, name));
   }
   const float* row(const char* name) const { return all<float>(name) + text * pass.output.width; }
-
- private:
-  template <typename T>
-  std::span<const T> row(Value value) const {
-    return {runner.output<T>(value) + text * value.width, static_cast<size_t>(value.width)};
-  }
 };
 
 SelfExplainer::SelfExplainer(const std::string& model, const SessionOptions& session,
@@ -130,10 +155,11 @@ void SelfExplainer::run(std::span<const std::string_view> texts, const Take& tak
     runner_->resize(batch.extents());
     pass_.bind(batch, *runner_);
     runner_->run();
+    const Outputs outputs(pass_, *runner_, batch.extents());
     const size_t begin = first;
     for (; first < end; ++first) {
       const auto number = static_cast<int64_t>(first - begin);
-      const Values values{pass_, *runner_, number};
+      const Values values{pass_, outputs, number};
       Text text = text_of(texts[first], samples[first]);
       const auto* spans = values.all<int32_t>(models::explained::kSpans);
       const auto token = static_cast<int32_t>(batch.first(nn::kTokens, number));

@@ -41,6 +41,7 @@ class SelfExplainer : public TextExplainer {
 
  private:
   struct Text;
+  class Outputs;
   struct Values;
   /// Calls `take` with each text, and its number in `texts`.
   template <typename Take>

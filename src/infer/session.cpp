@@ -104,8 +104,7 @@ bool Session::wants_gpu() const {
                     : dtype == DType::i8       ? "int8 weights"
                     : file_exists(folder_.path + "/" + models::kPackedName)
                         ? "weights packed for streaming"
-                    : models::explain_settings(*folder_.config) ? "self-explaining models"
-                                                                : nullptr;
+                        : nullptr;
   if (!own) return select_device(options_.device);
   if (options_.device != "auto" && select_device(options_.device)) {
     fail(ErrorKind::unsupported, "device: {}: {} run on the CPU alone", quote(options_.device),
@@ -154,7 +153,7 @@ void Session::open_weights(ThreadPool& pool) {
         models::load_weights(*model_, *stored.checkpoint, pool, {.adapter = stored.adapter.get()});
   }
   if (explainer && options_.concepts) {
-    explainer->set_concepts(models::open_concepts(folder_.path, *explainer, pool));
+    explainer->set_concepts(models::open_concepts(folder_.trained(), *explainer, pool));
   }
 }
 

@@ -9,17 +9,20 @@
 namespace hone::models {
 
 ConceptEncoder::ConceptEncoder(Explainer& model, const data::ExplainProcessor& processor,
-                               ThreadPool& pool, std::shared_ptr<Arena> arena)
+                               ThreadPool& pool, bool in_training)
     : model_(model),
       processor_(processor),
       pool_(pool),
       pass_(model.record_sentences()),
-      runner_(pass_.plan, model.parameters().arrays_for(DType::f32, pass_.shadows, true), pool,
-              {.arena = std::move(arena)}) {}
+      runner_(pass_.plan,
+              in_training ? model.parameters().arrays_for(DType::f32, pass_.shadows, true)
+                          : model.weights_for(pass_.shadows),
+              pool) {}
 
 void ConceptEncoder::run(std::span<const data::EncodedSample> texts, const Take& take) {
   model_.parameters().refresh(pool_);
-  const int64_t most = processor_.pass_units(Backend::of(DeviceKind::cpu).efficient_rows());
+  const Backend& backend = Backend::of(model_.parameters().target().device);
+  const int64_t most = processor_.pass_units(backend.efficient_rows());
   data::Batch batch(processor_.layout());
   for (size_t first = 0; first < texts.size();) {
     batch.clear();

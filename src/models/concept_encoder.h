@@ -16,9 +16,10 @@ namespace hone::models {
 /// company.
 class ConceptEncoder {
  public:
-  /// All arguments must outlive this. `arena` is that of others which run at other times.
+  /// All arguments must outlive this. Where the model is in training, weights may change between
+  /// runs; on a GPU all that runs it must be there already then, or be in fp32, too.
   ConceptEncoder(Explainer& model, const data::ExplainProcessor& processor, ThreadPool& pool,
-                 std::shared_ptr<Arena> arena = {});
+                 bool in_training);
 
   /// Calls `take` with the vector of each text, in order.
   using Take = std::function<void(int64_t text, const float* vector)>;

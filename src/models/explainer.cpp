@@ -80,9 +80,6 @@ void set_explainer(const ExplainSettings* settings, ModelConfig& config, Json& j
 Explainer::Explainer(EncoderConfig config, const MakeOptions& options)
     : Encoder(std::move(config), options) {
   if (!options.with_head) return;
-  if (parameters_.on_gpu()) {
-    fail(ErrorKind::unsupported, "device: a self-explaining model runs on the CPU alone");
-  }
   if (this->config().exits.method != ExitMethod::none) {
     fail(ErrorKind::unsupported, "model.exits: a self-explaining model has none");
   }

@@ -51,7 +51,7 @@ Value value(const Pass& pass, std::string_view name);
 
 /// A classifier whose logits are the sum of its family's own, of its phrases' and of those of
 /// concepts that it retrieves (SelfExplain, Rajagopal et al., 2021), and which finds the phrases
-/// itself. It runs on the processor alone.
+/// itself.
 ///
 /// Let u be what the head's first layer makes of the read row, without dropout: a phrase's logits
 /// are linear(max(0, mean of its rows) - u), and the local ones their mean; the global ones are
@@ -73,9 +73,9 @@ class Explainer : public Encoder {
   const ExplainSettings& settings() const { return *config().explains; }
   /// Has plans retrieve from these from now on, also those that were recorded before.
   void set_concepts(std::shared_ptr<const explain::Concepts> concepts) {
-    slot_->concepts = std::move(concepts);
+    slot_->set(std::move(concepts));
   }
-  const explain::Concepts* concepts() const { return slot_->concepts.get(); }
+  const explain::Concepts* concepts() const { return slot_->concepts(); }
 
  private:
   struct Head {

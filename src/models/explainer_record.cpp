@@ -44,6 +44,9 @@ void Explainer::begin_explained(Pass& pass, bool pads_sequences) const {
   axes->derived(kNeighbours, "neighbours", [k = settings().neighbours](const Extents& extents) {
     return extents[nn::kReads] * k;
   });
+  count_spans(*axes);
+  axes->count(data::kPhrases, "phrases",
+              [](const Extents&, const Extents& bucket) { return bucket[nn::kTokens]; });
   pass.plan->set_axes(std::move(axes));
   const data::BatchLayout& all = layout();
   for (size_t i = pass.inputs.size(); i < all.inputs.size(); ++i) {

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "io/folder.h"
+#include "models/explainer.h"
 #include "models/family.h"
 
 namespace hone::models {
@@ -156,13 +157,16 @@ void set_label_count(int64_t count, ModelConfig& config) {
   config.problem = count == 1 ? ProblemType::regression : ProblemType::single_label;
 }
 
-void read_adapter_labels(const Adapter& adapter, const std::string& path, ModelConfig& config) {
+/// Reads what an adapter's folder says of its head.
+void read_adapter_head(const Adapter& adapter, const std::string& path, ModelFolder& model) {
   const std::string file = path + "/config.json";
+  ModelConfig& config = *model.config;
   if (file_exists(file)) {
     const std::unique_ptr<ModelConfig> own = read_model_config(load_json(file), file);
     config.labels = own->labels;
     config.labels_named = own->labels_named;
     config.problem = own->problem;
+    set_explainer(explain_settings(*own), config, model.config_json);
     return;
   }
   const Family& family = family_of(config);
@@ -181,7 +185,7 @@ ModelFolder open_adapter_folder(const std::string& path) {
   }
   ModelFolder model = open_plain_folder(base);
   model.adapter = path;
-  read_adapter_labels(adapter, path, *model.config);
+  read_adapter_head(adapter, path, model);
   write_labels(*model.config, model.config_json);
   return model;
 }

@@ -26,13 +26,16 @@ struct ModelFolder {
   std::shared_ptr<ModelConfig> config;
   std::optional<SentencePooling> sentence;
   std::optional<int64_t> sentence_length;  ///< sentence-transformers' max_seq_length
+
+  /// Gives the folder that was trained: an adapter's own, where there is one.
+  const std::string& trained() const { return adapter.empty() ? path : adapter; }
 };
 
 /// Opens a model folder. A state dict without a config.json, alone in its folder or named itself,
 /// is told by its tensors: `path` is then that file. A folder of a LoRA adapter in PEFT's layout
-/// stands for its base with the adapter; the labels are those of a config.json beside the adapter,
-/// or as many as its head has. A module of a sentence-transformers folder that is not supported is
-/// an error that names it.
+/// stands for its base with the adapter; the labels, and whether the model explains itself, are
+/// those of a config.json beside the adapter; without one there are as many labels as its head has.
+/// A module of a sentence-transformers folder that is not supported is an error that names it.
 ModelFolder open_model_folder(const std::string& path);
 
 /// Says whether the model is a bare state dict, whose config.json was made up.

@@ -235,7 +235,8 @@ class Search {
     for (const io::TensorInfo& tensor : options_.adapter->weights().tensors()) {
       if (used_.contains(tensor.name)) continue;
       const std::string name = adapted_name(tensor);
-      const bool head = is_known_extra(model_.family(), name) && !model_.has_head();
+      const bool known = is_known_extra(model_.family(), name) || is_head(model_.family(), name);
+      const bool head = known && !model_.has_head();
       if (!head) problems_.push_back(fmt::format("{} has no place in the model", tensor.name));
     }
   }

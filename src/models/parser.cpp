@@ -1,5 +1,8 @@
 #include "models/parser.h"
 
+#include <algorithm>
+#include <bit>
+
 #include "base/error.h"
 #include "kernels/cpu/chart.h"
 #include "ops/by_dtype.h"
@@ -40,14 +43,25 @@ void set_parser(bool parses, ModelConfig& config, Json& json) {
 Parser::Parser(EncoderConfig config, const MakeOptions& options)
     : Encoder(std::move(config), without_head(options)) {
   if (!options.with_head) return;
-  if (parameters_.on_gpu()) {
-    fail(ErrorKind::unsupported, "device: a parser runs on the CPU alone");
-  }
   scorer_.emplace(parameters_, std::string(kParserModule), this->config().hidden_size,
                   ops::accumulator_dtype(options.dtype));
 }
 
-ops::SpanInputs Parser::declare_spans(Pass& pass) const {
+void count_spans(Axes& axes) {
+  axes.count(data::kBounds, "bounds", [](const Extents&, const Extents& bucket) {
+    return bucket[nn::kTokens] + bucket[nn::kSequences];
+  });
+  axes.count(data::kCells, "cells", [](const Extents& batch, const Extents&) {
+    const auto cells = static_cast<uint64_t>(std::max<int64_t>(256, batch[data::kCells]));
+    return static_cast<int64_t>(std::bit_ceil(cells));
+  });
+}
+
+ops::SpanInputs Parser::begin_spans(Pass& pass, bool pads_sequences) const {
+  begin(pass, pads_sequences);
+  auto axes = std::make_shared<Axes>(*nn::packed_axes(pads_sequences));
+  count_spans(*axes);
+  pass.plan->set_axes(std::move(axes));
   const data::BatchLayout& all = layout();
   for (size_t i = pass.inputs.size(); i < all.inputs.size(); ++i) {
     const data::InputSpec& input = all.inputs[i];
@@ -68,8 +82,7 @@ Value Parser::scores(Tape& tape, Value rows, const ops::SpanInputs& spans) const
 Pass Parser::record(const OutputOptions& request) const {
   if (request.output != Output::logits) return Encoder::record(request);
   Pass forward;
-  begin(forward, true);
-  const ops::SpanInputs spans = declare_spans(forward);
+  const ops::SpanInputs spans = begin_spans(forward, true);
   Tape tape(*forward.plan);
   const EncoderInputs in(forward);
   forward.output = scores(tape, hidden(tape, in, false, {.dtype = activations()}), spans);
@@ -80,8 +93,7 @@ Pass Parser::record(const OutputOptions& request) const {
 
 Pass Parser::record(const TrainingRequest& request) const {
   Pass step;
-  begin(step, false);
-  const ops::SpanInputs spans = declare_spans(step);
+  const ops::SpanInputs spans = begin_spans(step, false);
   Tape tape(*step.plan, request.trainable);
   if (request.options.set_gradients) tape.set_gradients();
   const EncoderInputs in(step);

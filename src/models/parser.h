@@ -37,12 +37,16 @@ class Parser : public Encoder {
   std::vector<SplitPart> record_split_parts() const override { return {}; }
 
  private:
-  /// Declares what a batch has beside its tokens.
-  ops::SpanInputs declare_spans(Pass& pass) const;
+  /// Begins a pass, and declares what a batch has beside its tokens.
+  ops::SpanInputs begin_spans(Pass& pass, bool pads_sequences) const;
   Value scores(Tape& tape, Value rows, const ops::SpanInputs& spans) const;
 
   std::optional<nn::SpanScorer> scorer_;
 };
+
+/// Declares the axes of words and spans. Bounds are rounded to the most that the bucket's tokens
+/// can have, and spans coarsely, so that batches of about as many tokens share a bucket.
+void count_spans(Axes& axes);
 
 /// Gives the constituents of a text of so many words, in a tree's order and with the whole, from
 /// the scores of its spans: those of the tree that has the most probability above

@@ -63,7 +63,7 @@ struct TreeParser::Part {
 };
 
 TreeParser::TreeParser(const std::string& folder, ThreadPool& pool, int64_t max_length,
-                       std::optional<DType> dtype)
+                       std::optional<DType> dtype, bool gpu)
     : pool_(pool), folder_(open_model_folder(io::resolve_model(folder))) {
   const Family& family = family_of(*folder_.config);
   StoredWeights stored = open_stored(folder_);
@@ -75,17 +75,19 @@ TreeParser::TreeParser(const std::string& folder, ThreadPool& pool, int64_t max_
       *folder_.config, {.path = folder_.path, .model = folder_.path, .max_units = max_length});
   processor_.reset(static_cast<data::ParseProcessor*>(processor.release()));
   model_ = make_model(*folder_.config,
-                      {stored.dtype(*folder_.config, dtype), Target::of(false), true, {}});
+                      {stored.dtype(*folder_.config, dtype), Target::of(gpu), true, {}});
   load_weights(*model_, *stored.checkpoint, pool_, {.adapter = stored.adapter.get()});
   pass_ = model_->record(OutputOptions{});
   runner_ = std::make_unique<Runner>(pass_.plan, model_->weights_for(pass_.shadows), pool_,
                                      Runner::Options{});
+  model_->parameters().refresh(pool_);
 }
 
 void TreeParser::score(std::span<const data::RawSample> samples, Take take) {
   std::vector<data::EncodedSample> encoded;
   processor_->encode(samples, pool_, encoded);
-  const int64_t most = processor_->pass_units(Backend::of(DeviceKind::cpu).efficient_rows());
+  const Backend& backend = Backend::of(model_->parameters().target().device);
+  const int64_t most = processor_->pass_units(backend.efficient_rows());
   data::Batch batch(processor_->layout());
   for (size_t first = 0; first < encoded.size();) {
     batch.clear();

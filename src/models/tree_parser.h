@@ -27,13 +27,14 @@ struct ParsedText {
   int64_t tokens = 0;  ///< tokens that the model read, special ones too
 };
 
-/// A parser's folder, ready to parse on the processor. One call at a time; each uses the pool's
-/// threads. A text's trees have the same bits in any company.
+/// A parser's folder, ready to parse. One call at a time; each uses the pool's threads. On a GPU
+/// spans are scored there and their scores, four bytes each, fetched: trees are made of them by the
+/// host. On the processor a text's trees have the same bits in any company.
 class TreeParser {
  public:
   /// The pool must outlive this. `max_length` tokens are most; 0: as the folder says.
   TreeParser(const std::string& folder, ThreadPool& pool, int64_t max_length = 0,
-             std::optional<DType> dtype = {});
+             std::optional<DType> dtype = {}, bool gpu = false);
 
   std::vector<ParsedText> parse(std::span<const std::string_view> texts);
 

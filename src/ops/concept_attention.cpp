@@ -1,6 +1,5 @@
 #include "ops/concept_attention.h"
 
-#include "base/error.h"
 #include "kernels/cpu/concept_attention.h"
 #include "ops/accumulate.h"
 #include "ops/by_head_dtype.h"
@@ -19,6 +18,26 @@ kernels::ConceptAttentionInputs<T> inputs_of(const Frame& frame, const ConceptAt
           frame.data<const T>(in.retrieved), frame.data<const int32_t>(in.found)};
 }
 
+/// Gives sizes and what all kernels read.
+kernels::cuda::ConceptAttention on_gpu(const Frame& frame, const ConceptAttentionValues& in,
+                                       int64_t texts) {
+  kernels::cuda::ConceptAttention args;
+  args.texts = texts;
+  args.neighbours = in.found.width;
+  args.width = in.query.width;
+  args.heads = in.heads;
+  args.retrieved = frame.data<const float>(in.retrieved);
+  args.found = frame.data<const int32_t>(in.found);
+  return args;
+}
+
+kernels::cuda::ConceptAttention all_on_gpu(const Frame& frame, const ConceptAttentionValues& in) {
+  kernels::cuda::ConceptAttention args = on_gpu(frame, in, frame.rows(in.query));
+  args.query = frame.data<const float>(in.query);
+  args.own = frame.data<const float>(in.own);
+  return args;
+}
+
 /// Emits the gradients of query, own and retrieved, in this order.
 std::vector<Value> emit_backward(Plan& plan, Value dy, Value shares,
                                  const ConceptAttentionValues& in) {
@@ -29,7 +48,15 @@ std::vector<Value> emit_backward(Plan& plan, Value dy, Value shares,
   plan.add({"concept_attention_backward",
             {dy, shares, in.query, in.own, in.retrieved, in.found},
             gradients,
-            [=](const Frame& frame) {
+            [=, gpu = plan.gpu()](const Frame& frame) {
+              if (gpu) {
+                return frame.gpu().check(frame.gpu().api->concept_attention_backward(
+                    all_on_gpu(frame, in),
+                    {frame.data<const float>(dy), frame.data<const float>(shares),
+                     frame.data<float>(gradients[0]), frame.data<float>(gradients[1]),
+                     frame.data<float>(gradients[2])},
+                    frame.gpu().stream));
+              }
               by_head_dtype(in.query.dtype, [&]<typename T>(T) {
                 kernels::concept_attention_backward<T>(
                     frame.data<const T>(dy), frame.data<const T>(shares), inputs_of<T>(frame, in),
@@ -44,16 +71,18 @@ std::vector<Value> emit_backward(Plan& plan, Value dy, Value shares,
 
 AttendedConcepts attend_concepts(Tape& tape, const ConceptAttentionValues& in) {
   Plan& plan = tape.plan();
-  if (plan.gpu()) {
-    fail(ErrorKind::unsupported, "device: a self-explaining model runs on the CPU alone");
-  }
   const Value& query = in.query;
   const Value y = plan.temporary(query.dtype, query.rows, query.width);
   const Value shares = plan.temporary(query.dtype, query.rows, in.heads * (in.found.width + 1));
   plan.add({"concept_attention",
             {query, in.own, in.retrieved, in.found},
             {y, shares},
-            [=](const Frame& frame) {
+            [=, gpu = plan.gpu()](const Frame& frame) {
+              if (gpu) {
+                return frame.gpu().check(frame.gpu().api->concept_attention(
+                    all_on_gpu(frame, in), frame.data<float>(y), frame.data<float>(shares),
+                    frame.gpu().stream));
+              }
               by_head_dtype(in.query.dtype, [&]<typename T>(T) {
                 kernels::concept_attention<T>(inputs_of<T>(frame, in), sizes_of(frame, in),
                                               frame.data<T>(y), frame.data<T>(shares),
@@ -77,14 +106,21 @@ AttendedConcepts attend_concepts(Tape& tape, const ConceptAttentionValues& in) {
 
 Value concept_contexts(Tape& tape, const ConceptAttentionValues& in, Value shares) {
   const Value y = tape.plan().temporary(DType::f32, in.retrieved.rows, in.query.width);
-  tape.plan().add(
-      {"concept_contexts", {in.retrieved, shares, in.found}, {y}, [=](const Frame& frame) {
-         kernels::concept_contexts(frame.data<const float>(in.retrieved),
-                                   frame.data<const float>(shares),
-                                   frame.data<const int32_t>(in.found),
-                                   {frame.rows(shares), in.found.width, in.query.width, in.heads},
-                                   frame.data<float>(y), frame.pool());
-       }});
+  tape.plan().add({"concept_contexts",
+                   {in.retrieved, shares, in.found},
+                   {y},
+                   [=, gpu = tape.gpu()](const Frame& frame) {
+                     if (gpu) {
+                       return frame.gpu().check(frame.gpu().api->concept_contexts(
+                           on_gpu(frame, in, frame.rows(shares)), frame.data<const float>(shares),
+                           frame.data<float>(y), frame.gpu().stream));
+                     }
+                     kernels::concept_contexts(
+                         frame.data<const float>(in.retrieved), frame.data<const float>(shares),
+                         frame.data<const int32_t>(in.found),
+                         {frame.rows(shares), in.found.width, in.query.width, in.heads},
+                         frame.data<float>(y), frame.pool());
+                   }});
   return y;
 }
 

@@ -18,8 +18,7 @@ struct AttendedConcepts {
 };
 
 /// Attends from each sentence over itself and over what was retrieved for it, as
-/// kernels::concept_attention() does. Sets (=) the gradients of all three arrays. It runs on the
-/// processor alone.
+/// kernels::concept_attention() does. Sets (=) the gradients of all three arrays.
 AttendedConcepts attend_concepts(Tape& tape, const ConceptAttentionValues& in);
 
 /// Gives what each neighbour adds to the context, [texts * neighbours, width]. It serves inference

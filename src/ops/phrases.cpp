@@ -1,6 +1,5 @@
 #include "ops/phrases.h"
 
-#include "base/error.h"
 #include "kernels/cpu/phrases.h"
 #include "kernels/cpu/rows.h"
 #include "ops/accumulate.h"
@@ -11,14 +10,24 @@
 namespace hone::ops {
 namespace {
 
-void refuse_gpu(Tape& tape) {
-  if (!tape.gpu()) return;
-  fail(ErrorKind::unsupported, "device: a self-explaining model runs on the CPU alone");
-}
-
 kernels::PhrasePlaces places_of(const Frame& frame, const PhraseInputs& places) {
   return {frame.rows(places.offsets), frame.data<const int32_t>(places.offsets),
           frame.data<const int32_t>(places.phrases), frame.data<const int32_t>(places.spans)};
+}
+
+/// Says where phrases of so many columns lie among so many token rows, which are read by kernels
+/// over tokens alone.
+kernels::cuda::Phrases on_gpu(const Frame& frame, const PhraseInputs& places, int64_t width,
+                              int64_t tokens = 0) {
+  kernels::cuda::Phrases at;
+  at.texts = frame.rows(places.offsets);
+  at.tokens = tokens;
+  at.places = frame.rows(places.spans);
+  at.width = width;
+  at.offsets = frame.data<const int32_t>(places.offsets);
+  at.phrases = frame.data<const int32_t>(places.phrases);
+  at.spans = frame.data<const int32_t>(places.spans);
+  return at;
 }
 
 struct PhraseGradients {
@@ -40,7 +49,13 @@ PhraseGradients emit_rows_backward(Tape& tape, Value dy, Value x, Value u,
   };
   want(x, gradients.dx);
   want(u, gradients.du);
-  step.run = [=](const Frame& frame) {
+  step.run = [=, gpu = plan.gpu()](const Frame& frame) {
+    if (gpu) {
+      return frame.gpu().check(frame.gpu().api->phrase_rows_backward(
+          on_gpu(frame, places, x.width, frame.rows(x)), frame.data<const float>(dy),
+          frame.data<const float>(rows), gradients.dx ? frame.data<float>(*gradients.dx) : nullptr,
+          gradients.du ? frame.data<float>(*gradients.du) : nullptr, frame.gpu().stream));
+    }
     by_head_dtype(x.dtype, [&]<typename T>(T) {
       kernels::phrase_rows_backward<T>(
           frame.data<const T>(dy), frame.data<const T>(rows), places_of(frame, places), x.width,
@@ -52,15 +67,25 @@ PhraseGradients emit_rows_backward(Tape& tape, Value dy, Value x, Value u,
   return gradients;
 }
 
+/// Emits factor * x with a tape of its own: nothing is to lead from it on.
+Value emit_scaled(Plan& plan, Value x, float factor) {
+  Tape apart(plan);
+  return scale(apart, x, factor);
+}
+
 }  // namespace
 
 Value phrase_rows(Tape& tape, Value x, Value u, const PhraseInputs& places) {
-  refuse_gpu(tape);
   const Value y = tape.plan().temporary(x.dtype, places.spans.rows, x.width);
   tape.plan().add({"phrase_rows",
                    {x, u, places.offsets, places.phrases, places.spans},
                    {y},
-                   [=](const Frame& frame) {
+                   [=, gpu = tape.gpu()](const Frame& frame) {
+                     if (gpu) {
+                       return frame.gpu().check(frame.gpu().api->phrase_rows(
+                           on_gpu(frame, places, x.width), frame.data<const float>(x),
+                           frame.data<const float>(u), frame.data<float>(y), frame.gpu().stream));
+                     }
                      by_head_dtype(x.dtype, [&]<typename T>(T) {
                        kernels::phrase_rows<T>(frame.data<const T>(x), frame.data<const T>(u),
                                                places_of(frame, places), x.width, frame.data<T>(y),
@@ -77,10 +102,14 @@ Value phrase_rows(Tape& tape, Value x, Value u, const PhraseInputs& places) {
 }
 
 Value phrase_means(Tape& tape, Value x, Axis texts, const PhraseInputs& places) {
-  refuse_gpu(tape);
   const Value y = tape.plan().temporary(x.dtype, texts, x.width);
   const std::vector<Value> where = {places.offsets, places.phrases, places.spans};
-  Step step{"phrase_means", where, {y}, [=](const Frame& frame) {
+  Step step{"phrase_means", where, {y}, [=, gpu = tape.gpu()](const Frame& frame) {
+              if (gpu) {
+                return frame.gpu().check(frame.gpu().api->phrase_means(
+                    on_gpu(frame, places, x.width), frame.data<const float>(x),
+                    frame.data<float>(y), frame.gpu().stream));
+              }
               by_head_dtype(x.dtype, [&]<typename T>(T) {
                 kernels::phrase_means<T>(frame.data<const T>(x), places_of(frame, places), x.width,
                                          frame.data<T>(y), frame.pool());
@@ -92,7 +121,12 @@ Value phrase_means(Tape& tape, Value x, Axis texts, const PhraseInputs& places) 
   tape.on_backward(y, [&tape, x, y, where, places] {
     const Value dy = *tape.gradient(y);
     const Value dx = tape.plan().temporary(x.dtype, x.rows, x.width);
-    Step backward{"phrase_means_backward", where, {dx}, [=](const Frame& frame) {
+    Step backward{"phrase_means_backward", where, {dx}, [=, gpu = tape.gpu()](const Frame& frame) {
+                    if (gpu) {
+                      return frame.gpu().check(frame.gpu().api->phrase_means_backward(
+                          on_gpu(frame, places, x.width), frame.data<const float>(dy),
+                          frame.data<float>(dx), frame.gpu().stream));
+                    }
                     by_head_dtype(x.dtype, [&]<typename T>(T) {
                       kernels::phrase_means_backward<T>(frame.data<const T>(dy),
                                                         places_of(frame, places), x.width,
@@ -107,9 +141,14 @@ Value phrase_means(Tape& tape, Value x, Axis texts, const PhraseInputs& places) 
 }
 
 Value add_scaled(Tape& tape, Value a, Value b, float factor) {
-  refuse_gpu(tape);
   const Value y = tape.plan().temporary(a.dtype, a.rows, a.width);
-  tape.plan().add({"add_scaled", {a, b}, {y}, [=](const Frame& frame) {
+  const Value share = tape.gpu() ? emit_scaled(tape.plan(), b, factor) : b;
+  tape.plan().add({"add_scaled", {a, share}, {y}, [=, gpu = tape.gpu()](const Frame& frame) {
+                     if (gpu) {
+                       return frame.gpu().check(frame.gpu().api->add(
+                           y.dtype, frame.data<const void>(a), frame.data<const void>(share),
+                           frame.rows(y) * y.width, frame.data<void>(y), frame.gpu().stream));
+                     }
                      by_head_dtype(a.dtype, [&]<typename T>(T) {
                        const T* first = frame.data<const T>(a);
                        const T* second = frame.data<const T>(b);
@@ -125,9 +164,7 @@ Value add_scaled(Tape& tape, Value a, Value b, float factor) {
   if (!tape.needs_gradient(a) && !tape.needs_gradient(b)) return y;
   tape.on_backward(y, [&tape, a, b, y, factor] {
     const Value dy = *tape.gradient(y);
-    // The share of b has a tape of its own: nothing is to lead from a gradient on.
-    Tape forward(tape.plan());
-    if (tape.needs_gradient(b)) accumulate(tape, b, scale(forward, dy, factor));
+    if (tape.needs_gradient(b)) accumulate(tape, b, emit_scaled(tape.plan(), dy, factor));
     if (tape.needs_gradient(a)) accumulate(tape, a, dy);
   });
   return y;

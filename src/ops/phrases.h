@@ -2,7 +2,7 @@
 
 #include "autograd/tape.h"
 
-/// What a self-explaining head makes of phrases. It runs on the processor alone.
+/// What a self-explaining head makes of phrases.
 namespace hone::ops {
 
 /// The values that say where the phrases of packed texts lie; see kernels::PhrasePlaces.

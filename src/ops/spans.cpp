@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/error.h"
 #include "kernels/cpu/chart.h"
 #include "kernels/cpu/span_rows.h"
 #include "ops/accumulate.h"
@@ -11,10 +10,6 @@
 
 namespace hone::ops {
 namespace {
-
-void refuse_gpu(const Tape& tape) {
-  if (tape.gpu()) fail(ErrorKind::unsupported, "device: a parser runs on the CPU alone");
-}
 
 kernels::SpanPlaces places_of(const Frame& frame, const SpanInputs& spans) {
   return {frame.rows(spans.offsets),
@@ -25,12 +20,48 @@ kernels::SpanPlaces places_of(const Frame& frame, const SpanInputs& spans) {
           frame.data<const int32_t>(spans.behind)};
 }
 
+/// Gives sizes and offsets, which all kernels read.
+kernels::cuda::Spans on_gpu(const Frame& frame, const SpanInputs& spans) {
+  kernels::cuda::Spans at;
+  at.texts = frame.rows(spans.offsets);
+  at.cells = frame.extents()[spans.cell_axis];
+  at.bound_offsets = frame.data<const int32_t>(spans.bounds);
+  at.cell_offsets = frame.data<const int32_t>(spans.cells);
+  return at;
+}
+
+/// Gives the rows beside bounds, too, among so many tokens.
+kernels::cuda::Spans rows_on_gpu(const Frame& frame, const SpanInputs& spans, int64_t tokens = 0) {
+  kernels::cuda::Spans at = on_gpu(frame, spans);
+  at.tokens = tokens;
+  at.bounds = frame.rows(spans.before);
+  at.before = frame.data<const int32_t>(spans.before);
+  at.behind = frame.data<const int32_t>(spans.behind);
+  return at;
+}
+
+/// Says what charts work in: those of a GPU all have places of their own.
+std::function<size_t(const Extents&, int)> chart_memory(const Plan& plan, const SpanInputs& spans,
+                                                        size_t of_a_thread) {
+  if (!plan.gpu()) {
+    return [=](const Extents&, int threads) { return static_cast<size_t>(threads) * of_a_thread; };
+  }
+  return [=](const Extents& extents, int) {
+    return kernels::cuda::chart_workspace(extents[spans.before.rows], extents[spans.cell_axis]);
+  };
+}
+
 Value emit_backward(Plan& plan, Value dy, Value x, const SpanInputs& spans) {
   const Value dx = plan.temporary(x.dtype, x.rows, x.width);
   plan.add({"span_rows_backward",
             {dy, spans.offsets, spans.bounds, spans.cells, spans.before, spans.behind},
             {dx},
-            [=](const Frame& frame) {
+            [=, gpu = plan.gpu()](const Frame& frame) {
+              if (gpu) {
+                return frame.gpu().check(frame.gpu().api->span_rows_backward(
+                    rows_on_gpu(frame, spans, frame.rows(dx)), frame.data<const float>(dy),
+                    dy.width, frame.data<float>(dx), frame.gpu().stream));
+              }
               by_head_dtype(x.dtype, [&]<typename T>(T) {
                 kernels::span_rows_backward<T>(frame.data<const T>(dy), places_of(frame, spans),
                                                dy.width, frame.data<T>(dx), frame.pool());
@@ -45,6 +76,20 @@ struct TreeLoss {
   Value losses;  ///< fp64 [texts, 1]
   Value total;
   std::optional<Value> dscores;
+
+  void run_gpu(const Frame& frame) const {
+    kernels::cuda::TreeLoss args;
+    args.spans = on_gpu(frame, in.spans);
+    args.scores = frame.data<const float>(in.scores);
+    args.gold = frame.data<const int32_t>(in.gold);
+    if (in.given.present()) args.given = frame.data<const int32_t>(in.given);
+    args.scale = frame.data<const kernels::cuda::LossScale>(in.scale);
+    args.weight = weight;
+    args.losses = frame.data<double>(losses);
+    args.total = frame.data<double>(total);
+    if (dscores) args.dscores = frame.data<float>(*dscores);
+    frame.gpu().check(frame.gpu().api->tree_loss(args, frame.workspace(), frame.gpu().stream));
+  }
 
   template <typename T>
   void run(const Frame& frame) const {
@@ -98,6 +143,20 @@ struct ParsePhrases {
     return kernels::chart_workspace() + 2 * sizeof(int32_t) * kernels::kMostChartWords;
   }
 
+  void run_gpu(const Frame& frame) const {
+    kernels::cuda::ParsePhrases args;
+    args.spans = rows_on_gpu(frame, in.spans);
+    args.places = frame.rows(in.known);
+    args.scores = frame.data<const float>(in.scores);
+    args.given = frame.data<const int32_t>(in.given);
+    args.phrases = frame.data<const int32_t>(in.phrases);
+    args.known = frame.data<const int32_t>(in.known);
+    args.threshold = threshold;
+    args.marginals = frame.data<float>(marginals);
+    args.out = frame.data<int32_t>(out);
+    frame.gpu().check(frame.gpu().api->parse_phrases(args, frame.workspace(), frame.gpu().stream));
+  }
+
   void run(const Frame& frame) const {
     const auto* phrases = frame.data<const int32_t>(in.phrases);
     const auto* given = frame.data<const int32_t>(in.given);
@@ -140,12 +199,16 @@ struct ParsePhrases {
 }  // namespace
 
 Value span_rows(Tape& tape, Value x, const SpanInputs& spans) {
-  refuse_gpu(tape);
   const Value y = tape.plan().temporary(x.dtype, spans.cell_axis, x.width / 4);
   tape.plan().add({"span_rows",
                    {x, spans.offsets, spans.bounds, spans.cells, spans.before, spans.behind},
                    {y},
-                   [=](const Frame& frame) {
+                   [=, gpu = tape.gpu()](const Frame& frame) {
+                     if (gpu) {
+                       return frame.gpu().check(frame.gpu().api->span_rows(
+                           rows_on_gpu(frame, spans), frame.data<const float>(x), y.width,
+                           frame.data<float>(y), frame.gpu().stream));
+                     }
                      by_head_dtype(x.dtype, [&]<typename T>(T) {
                        kernels::span_rows<T>(frame.data<const T>(x), places_of(frame, spans),
                                              y.width, frame.data<T>(y), frame.pool());
@@ -159,7 +222,6 @@ Value span_rows(Tape& tape, Value x, const SpanInputs& spans) {
 }
 
 Value tree_loss(Tape& tape, const TreeLossInputs& inputs, double weight) {
-  refuse_gpu(tape);
   Plan& plan = tape.plan();
   TreeLoss op{inputs, weight, plan.temporary(DType::f64, inputs.spans.offsets.rows, 1),
               plan.temporary(DType::f64, Axis::one, 1), std::nullopt};
@@ -174,31 +236,28 @@ Value tree_loss(Tape& tape, const TreeLossInputs& inputs, double weight) {
     step.writes.push_back(*op.dscores);
     tape.set_gradient(inputs.scores, *op.dscores);
   }
-  step.run = [op](const Frame& frame) {
+  step.run = [op, gpu = plan.gpu()](const Frame& frame) {
+    if (gpu) return op.run_gpu(frame);
     by_head_dtype(op.in.scores.dtype, [&]<typename T>(T) { op.run<T>(frame); });
   };
-  step.workspace = [](const Extents&, int threads) {
-    return static_cast<size_t>(threads) * kernels::chart_workspace();
-  };
+  step.workspace = chart_memory(plan, spans, kernels::chart_workspace());
   plan.add(std::move(step));
   plan.keep(op.total);
   return op.total;
 }
 
 Value parse_phrases(Tape& tape, const ParseInputs& inputs, double threshold) {
-  refuse_gpu(tape);
   Plan& plan = tape.plan();
   const SpanInputs& spans = inputs.spans;
   const ParsePhrases op{inputs, threshold, plan.temporary(DType::f32, inputs.scores.rows, 1),
                         plan.temporary(DType::i32, inputs.known.rows, 2)};
-  Step step{"parse_phrases",
-            {inputs.scores, inputs.given, inputs.phrases, inputs.known, spans.offsets, spans.bounds,
-             spans.cells, spans.before, spans.behind},
-            {op.marginals, op.out},
-            [op](const Frame& frame) { op.run(frame); }};
-  step.workspace = [op](const Extents&, int threads) {
-    return static_cast<size_t>(threads) * op.workspace();
-  };
+  Step step{
+      "parse_phrases",
+      {inputs.scores, inputs.given, inputs.phrases, inputs.known, spans.offsets, spans.bounds,
+       spans.cells, spans.before, spans.behind},
+      {op.marginals, op.out},
+      [op, gpu = plan.gpu()](const Frame& frame) { gpu ? op.run_gpu(frame) : op.run(frame); }};
+  step.workspace = chart_memory(plan, spans, op.workspace());
   plan.add(std::move(step));
   return op.out;
 }

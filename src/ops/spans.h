@@ -2,8 +2,7 @@
 
 #include "autograd/tape.h"
 
-/// What a parser does behind an encoder: rows of spans, and the loss over whole trees. It runs on
-/// the processor alone.
+/// What a parser does behind an encoder: rows of spans, and the loss over whole trees.
 namespace hone::ops {
 
 /// The values of a batch that say where words lie among its tokens; see kernels::SpanPlaces.

@@ -30,7 +30,7 @@ trees::Tree tree_of(std::string_view raw, models::ParsedText parsed) {
 void add_parsed(const Options& options, const Corpus& corpus, ThreadPool& pool,
                 data::TreeBank& bank) {
   constexpr size_t kTexts = 1024;
-  models::TreeParser parser(options.explain.parser, pool);
+  models::TreeParser parser(options.explain.parser, pool, 0, {}, options.gpu);
   data::ContentHash hash;
   for (const uint64_t part : bank.hash) hash.number(part);
   std::vector<std::string> texts;
@@ -82,8 +82,6 @@ ConceptKeeper::ConceptKeeper(const Parts& parts)
   const auto& training =
       dynamic_cast<const data::ExplainProcessor&>(parts.model.training_processor());
   collect(*training.trees());
-  encoder_.emplace(model_, dynamic_cast<const data::ExplainProcessor&>(parts.model.processor()),
-                   parts.pool);
 }
 
 void ConceptKeeper::collect(const data::TreeBank& trees) {
@@ -123,6 +121,10 @@ void ConceptKeeper::hand_over(explain::SearchVectors vectors) {
 }
 
 void ConceptKeeper::encode() {
+  if (!encoder_) {
+    encoder_.emplace(model_, dynamic_cast<const data::ExplainProcessor&>(parts_.model.processor()),
+                     parts_.pool, true);
+  }
   hand_over(encoder_->encode(concepts_, sentences_));
   epoch_.reset();
 }

@@ -62,6 +62,7 @@ class ConceptKeeper {
   explain::ConceptSet concepts_;
   std::shared_ptr<const explain::RowConcepts> own_;
   std::vector<data::EncodedSample> sentences_;  ///< the training rows that tell hubs
+  /// Is there from the first encoding on: the plans of the steps come before it.
   std::optional<models::ConceptEncoder> encoder_;
   std::shared_ptr<const explain::Concepts> now_;
   std::optional<int64_t> epoch_;  ///< the epoch that the concepts were encoded for

@@ -83,9 +83,6 @@ TrainedModel::TrainedModel(const Options& options, const Corpus& corpus) {
   if (lora && corpus.parses) {
     fail(ErrorKind::unsupported, "lora: a parser has no adapters, its weights are trained");
   }
-  if (lora && options.explain.on) {
-    fail(ErrorKind::unsupported, "lora: a self-explaining model has no adapters");
-  }
   if (lora && !weights_from_) {
     fail(ErrorKind::usage, "lora: adapters need the weights of a `model` to stand beside");
   }
@@ -219,7 +216,7 @@ void TrainedModel::set_trees(std::shared_ptr<const data::TreeBank> trees, const 
 void TrainedModel::open_concepts(ThreadPool& pool) {
   auto* const explainer = dynamic_cast<models::Explainer*>(model_.get());
   if (explainer) {
-    explainer->set_concepts(models::open_concepts(folder_.path, *explainer, pool));
+    explainer->set_concepts(models::open_concepts(folder_.trained(), *explainer, pool));
   }
 }
 

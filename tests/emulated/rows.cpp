@@ -4,6 +4,7 @@
 
 #include "emulated/numbers.h"
 #include "emulated/queue.h"
+#include "kernels/cpu/activation_f64.h"
 #include "kernels/cuda/api.h"
 
 namespace hone::kernels::cuda {
@@ -49,6 +50,10 @@ Status for_each(int64_t count, Stream stream, const Body& body) {
   return submit(stream, [=] {
     for (int64_t i = 0; i < count; ++i) body(i);
   });
+}
+
+kernels::ActivationF64 activated(Activation activation, double x) {
+  return kernels::activation_f64(static_cast<kernels::Activation>(activation), x);
 }
 
 }  // namespace
@@ -147,6 +152,13 @@ Status head_backward(const HeadForward& h, const HeadBackward& args, Stream stre
   });
 }
 
+Status binary_logits(const float* x, int64_t rows, bool widens, float* y, Stream stream) {
+  return for_each(rows, stream, [=](int64_t row) {
+    if (widens) y[2 * row] = 0;
+    y[widens ? 2 * row + 1 : row] = x[widens ? row : 2 * row + 1];
+  });
+}
+
 Status convert(DType from, const void* x, DType to, void* y, int64_t count, Stream stream) {
   return for_each(count, stream, [=](int64_t i) { store(to, y, i, load(from, x, i)); });
 }
@@ -157,6 +169,26 @@ Status scale(DType dtype, const void* x, int64_t count, float factor, void* y, S
 Status add(DType dtype, const void* a, const void* b, int64_t count, void* out, Stream stream) {
   return for_each(count, stream,
                   [=](int64_t i) { store(dtype, out, i, load(dtype, a, i) + load(dtype, b, i)); });
+}
+Status activate(Activation activation, DType dtype, const void* x, int64_t count, void* y,
+                Stream stream) {
+  return for_each(count, stream, [=](int64_t i) {
+    store(dtype, y, i, activated(activation, load(dtype, x, i)).value);
+  });
+}
+Status activation_backward(const ActivationBackward& args, void* workspace, Stream stream,
+                           RowSums* sums) {
+  if (const Status status = for_each(args.rows * args.width, stream, [a = args](int64_t i) {
+        const double z = load(a.dtype, a.z, i), dy = load(a.dtype, a.dy, i);
+        const kernels::ActivationF64 at = activated(a.activation, z);
+        if (a.y) store(a.dtype, a.y, i, at.value);
+        store(a.dtype, a.dz, i, dy * at.slope);
+      })) {
+    return status;
+  }
+  if (!args.dbias) return nullptr;
+  return column_sums(args.dtype, args.dz, args.width, args.rows, args.width, args.dbias, workspace,
+                     stream, sums);
 }
 Status add_relu(DType dtype, const void* a, const void* b, int64_t count, void* y, Stream stream) {
   return for_each(count, stream, [=](int64_t i) {

@@ -36,8 +36,9 @@ inline std::string explained_folder(const std::string& path, DType store_dtype =
     concepts.add(text, std::ssize(rows) % 2, std::ssize(rows));
     rows.push_back({text, {}});
   }
-  models::ConceptEncoder encoder(
-      model, dynamic_cast<const data::ExplainProcessor&>(session.processor()), session.pool());
+  models::ConceptEncoder encoder(model,
+                                 dynamic_cast<const data::ExplainProcessor&>(session.processor()),
+                                 session.pool(), false);
   const explain::SearchVectors vectors = encoder.encode(concepts, session.encode(rows));
   explain::write_concept_store(
       path + "/" + explain::kConceptFile, concepts,

@@ -79,5 +79,6 @@ std::vector<GradientCase> dropout_gradient_cases();
 std::vector<GradientCase> loss_gradient_cases();
 std::vector<GradientCase> lstm_gradient_cases();
 std::vector<GradientCase> image_gradient_cases();
+std::vector<GradientCase> explain_gradient_cases();
 
 }  // namespace hone::ops

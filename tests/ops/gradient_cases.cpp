@@ -149,8 +149,9 @@ std::vector<GradientCase> make_cases() {
   for (const Shape& s : {Shape{8, 7}, Shape{16, 33}, Shape{32, 16}, Shape{2592, 24}})
     table.add_batch_norm(s);
   table.add_gather();
-  for (const auto& more : {attention_gradient_cases(), dropout_gradient_cases(),
-                           loss_gradient_cases(), lstm_gradient_cases(), image_gradient_cases()}) {
+  for (const auto& more :
+       {attention_gradient_cases(), dropout_gradient_cases(), loss_gradient_cases(),
+        lstm_gradient_cases(), image_gradient_cases(), explain_gradient_cases()}) {
     table.cases.insert(table.cases.end(), more.begin(), more.end());
   }
   return std::move(table.cases);

@@ -10,6 +10,7 @@
 #include "models/folder.h"
 #include "models/load.h"
 #include "optim/schedule.h"
+#include "train/gpu_fixture.h"
 #include "train/stepper.h"
 
 namespace hone::train {
@@ -17,10 +18,10 @@ namespace {
 
 /// A golden folder, and the model that it starts with.
 struct SelfExplaining {
-  explicit SelfExplaining(const std::string& name)
+  explicit SelfExplaining(const std::string& name, const Target& target = chosen_isa())
       : folder(models::open_model_folder(HONE_TEST_DIR "/goldens/" + name)),
         golden(parse_json(read_file(folder.path + "/history.json"), "history.json")),
-        model(models::make_model(*folder.config, {.target = chosen_isa()})),
+        model(models::make_model(*folder.config, {.target = target})),
         explainer(dynamic_cast<models::Explainer&>(*model)),
         // Any tokenizer will do: texts come as ids.
         tokenizer(text::Tokenizer::load(HONE_TEST_DIR "/../models/goldens/bert-words")),
@@ -72,10 +73,11 @@ struct SelfExplaining {
 
 class ExplainGolden : public testing::TestWithParam<const char*> {};
 
-TEST_P(ExplainGolden, LogitsArePyTorchs) {
-  SelfExplaining golden(GetParam());
+/// Compares logits with PyTorch's, one text at a time.
+void compare_logits(SelfExplaining& golden, double tolerance) {
   const models::Pass pass = golden.model->record(models::OutputOptions{});
   Runner runner(pass.plan, golden.model->weights_for(pass.shadows), golden.pool, {});
+  golden.model->parameters().refresh(golden.pool);
   const Json& wanted = golden.golden.at("logits");
   for (size_t i = 0; i < wanted.size(); ++i) {
     if (!golden.golden.at("texts").at(i).at("given").get<bool>()) continue;
@@ -86,13 +88,13 @@ TEST_P(ExplainGolden, LogitsArePyTorchs) {
     runner.run();
     const auto* logits = runner.output<float>(pass.output);
     for (size_t c = 0; c < 2; ++c) {
-      EXPECT_NEAR(logits[c], wanted.at(i).at(c).get<float>(), 1e-5) << "text " << i;
+      EXPECT_NEAR(logits[c], wanted.at(i).at(c).get<float>(), tolerance) << "text " << i;
     }
   }
 }
 
-TEST_P(ExplainGolden, FollowsPyTorchForTwentySteps) {
-  SelfExplaining golden(GetParam());
+/// Trains twenty steps beside PyTorch; norms may be off by ten times as much as losses.
+void compare_steps(SelfExplaining& golden, DType dtype, double tolerance) {
   const Json& history = golden.golden;
   const std::vector<bool> all(golden.model->parameters().list().size(), true);
   const auto optimizer = optim::Optimizer::make(golden.model->parameters(), all,
@@ -101,7 +103,7 @@ TEST_P(ExplainGolden, FollowsPyTorchForTwentySteps) {
                                                  .max_grad_norm = history.at("clip")});
   const optim::Schedule schedule{optim::ScheduleKind::linear, history.at("warmup"),
                                  history.at("steps")};
-  Stepper stepper(*golden.model, {}, *optimizer, golden.pool);
+  Stepper stepper(*golden.model, {}, *optimizer, golden.pool, {.dtype = dtype});
   const Json& steps = history.at("history");
   for (size_t number = 0; number < steps.size(); ++number) {
     SCOPED_TRACE("step " + std::to_string(number));
@@ -111,12 +113,44 @@ TEST_P(ExplainGolden, FollowsPyTorchForTwentySteps) {
     state.step = static_cast<int64_t>(number);
     state.count = static_cast<double>(batch.size());
     const double wanted = steps.at(number).at("loss");
-    ASSERT_NEAR(stepper.accumulate(batch, state), wanted, 1e-5 * std::max(1., wanted));
+    ASSERT_NEAR(stepper.accumulate(batch, state), wanted, tolerance * std::max(1., wanted));
     const double rate = history.at("rate").get<double>() * schedule.factor(state.step);
     const double norm = steps.at(number).at("grad_norm");
-    ASSERT_NEAR(optimizer->step(rate, golden.pool).grad_norm, norm, 1e-4 * norm);
+    ASSERT_NEAR(optimizer->step(rate, golden.pool).grad_norm, norm, 10 * tolerance * norm);
   }
 }
+
+TEST_P(ExplainGolden, LogitsArePyTorchs) {
+  SelfExplaining golden(GetParam());
+  compare_logits(golden, 1e-5);
+}
+
+TEST_P(ExplainGolden, FollowsPyTorchForTwentySteps) {
+  SelfExplaining golden(GetParam());
+  compare_steps(golden, DType::f32, 1e-5);
+}
+
+class ExplainGoldenGpu : public OnGpu<const char*> {};
+
+TEST_P(ExplainGoldenGpu, LogitsArePyTorchs) {
+  SelfExplaining golden(GetParam(), Target::cuda());
+  compare_logits(golden, 1e-4);
+}
+
+TEST_P(ExplainGoldenGpu, FollowsPyTorchForTwentySteps) {
+  SelfExplaining golden(GetParam(), Target::cuda());
+  compare_steps(golden, DType::f32, 1e-4);
+}
+
+TEST_P(ExplainGoldenGpu, FollowsPyTorchInBf16) {
+  SelfExplaining golden(GetParam(), Target::cuda());
+  compare_steps(golden, DType::bf16, 6e-2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Heads, ExplainGoldenGpu,
+                         testing::Values("explain-bert", "explain-roberta"), [](const auto& test) {
+                           return std::string(test.param).substr(std::strlen("explain-"));
+                         });
 
 INSTANTIATE_TEST_SUITE_P(Heads, ExplainGolden, testing::Values("explain-bert", "explain-roberta"),
                          [](const auto& test) {

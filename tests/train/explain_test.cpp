@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "explain/concept_store.h"
+#include "io/weights.h"
 #include "models/concept_encoder.h"
 #include "train/checkpoint.h"
 #include "train/explain_fixture.h"
@@ -85,12 +86,55 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Case{"plain", [](Options&) {}},
                     Case{"masked", [](Options& o) { o.explain.mask_phrases = 0.5; }},
                     Case{"bf16", [](Options& o) { o.step.dtype = DType::bf16; }},
+                    Case{"lora",
+                         [](Options& o) {
+                           o.model.lora = nn::LoraOptions{.rank = 3, .alpha = 6, .dropout = 0.1};
+                         }},
                     Case{"best",
                          [](Options& o) {
                            o.saving.kind = Interval::Kind::epoch;
                            o.stopping.load_best = true;
                          }}),
     [](const auto& test) { return test.param.name; });
+
+/// Adapters are trained beside the encoder and the heads in full. What is written is an adapter's
+/// folder with a store, which answers as the model did in training.
+TEST_F(ExplainRun, AdaptersBesideTheHeadsAnswerAsTheirFolderDoes) {
+  Options options = explaining("out");
+  options.model.lora = nn::LoraOptions{.rank = 3, .alpha = 6};
+  options.epochs = 100;
+  options.learning_rate = 5e-3;
+  Listener listener;
+  const Summary summary = run(options, listener);
+  EXPECT_LT(listener.losses.back(), listener.losses.front());
+  EXPECT_FALSE(file_exists(options.output + "/model.safetensors"));
+  const auto saved = io::Weights::open(options.output + "/adapter_model.safetensors");
+  const auto trained = [&](const std::string& name) {
+    return saved->find("base_model.model." + name) != nullptr;
+  };
+  EXPECT_TRUE(trained("bert.encoder.layer.0.attention.self.query.lora_B.weight"));
+  for (const char* name : {"classifier.weight", "explain.local.weight", "parser.dense.weight",
+                           "explain.attention.value.weight", "explain.global.bias"}) {
+    EXPECT_TRUE(trained(name)) << name;
+  }
+  EXPECT_FALSE(trained("bert.encoder.layer.0.attention.self.query.weight"));
+  const explain::ConceptStore store(options.output + "/" + explain::kConceptFile);
+  EXPECT_EQ(store.model(), models::hash_weights(options.output));
+
+  Options again = explaining("again");
+  again.model.model = options.output;
+  again.output = folder("evaluated");
+  again.train = false;
+  EXPECT_NEAR(value_of(run(again, listener), "eval_loss"), value_of(summary, "eval_loss"), 1e-4);
+  Options further = explaining("further");
+  further.model.model = options.output;
+  further.epochs = 1;
+  Listener continued;
+  run(further, continued);
+  EXPECT_NEAR(continued.losses.front(), listener.losses.back(),
+              0.5 * std::abs(listener.losses.front()));
+  EXPECT_TRUE(file_exists(further.output + "/adapter_model.safetensors"));
+}
 
 class ExplainFamilies : public ExplainRun, public testing::WithParamInterface<const char*> {
  protected:
@@ -180,8 +224,6 @@ TEST_F(ExplainRun, WhatIsMissingOrBadIsSaid) {
             "explain.trees: is of `explain`, which is missing");
   EXPECT_EQ(said([](Options& o) { o.model.model.clear(); }),
             "explain: missing a `model`; an encoder learns to explain itself");
-  EXPECT_EQ(said([](Options& o) { o.model.lora = nn::LoraOptions{}; }),
-            "lora: a self-explaining model has no adapters");
   EXPECT_EQ(said([](Options& o) { o.average_decay = 0.9; }),
             "average_decay: not together with `explain`");
   EXPECT_EQ(said([](Options& o) { o.model.model = golden("electra-projected"); }),

@@ -7,6 +7,9 @@
 #include "kernels/cuda/add_relu.h"
 #include "kernels/cuda/attention.h"
 #include "kernels/cuda/batch_norm.h"
+#include "kernels/cuda/chart.h"
+#include "kernels/cuda/concept_attention.h"
+#include "kernels/cuda/concepts.h"
 #include "kernels/cuda/convert.h"
 #include "kernels/cuda/convolution.h"
 #include "kernels/cuda/dropout.h"
@@ -23,16 +26,18 @@
 #include "kernels/cuda/optimizer.h"
 #include "kernels/cuda/padded_shortcut.h"
 #include "kernels/cuda/patches.h"
+#include "kernels/cuda/phrases.h"
 #include "kernels/cuda/pixels.h"
 #include "kernels/cuda/pooling.h"
 #include "kernels/cuda/pooling2d.h"
 #include "kernels/cuda/product.h"
 #include "kernels/cuda/row_sums.h"
 #include "kernels/cuda/scale.h"
+#include "kernels/cuda/span_rows.h"
 
 namespace hone::kernels::cuda {
 
-constexpr uint32_t kKernelApiVersion = 12;
+constexpr uint32_t kKernelApiVersion = 13;
 
 /// The table of the plugin's kernels is all that the rest of hone sees of them. A change raises the
 /// version.
@@ -113,6 +118,21 @@ struct KernelApi {
 
   decltype(&cuda::takes_linear_small) takes_linear_small;
   decltype(&cuda::linear_small) linear_small;
+
+  decltype(&cuda::phrase_rows) phrase_rows;
+  decltype(&cuda::phrase_rows_backward) phrase_rows_backward;
+  decltype(&cuda::phrase_means) phrase_means;
+  decltype(&cuda::phrase_means_backward) phrase_means_backward;
+  decltype(&cuda::concept_attention) concept_attention;
+  decltype(&cuda::concept_attention_backward) concept_attention_backward;
+  decltype(&cuda::concept_contexts) concept_contexts;
+  decltype(&cuda::search_concepts_workspace) search_concepts_workspace;
+  decltype(&cuda::search_concepts) search_concepts;
+  decltype(&cuda::concept_vectors) concept_vectors;
+  decltype(&cuda::span_rows) span_rows;
+  decltype(&cuda::span_rows_backward) span_rows_backward;
+  decltype(&cuda::tree_loss) tree_loss;
+  decltype(&cuda::parse_phrases) parse_phrases;
 
   decltype(&cuda::quantize_fp8) quantize_fp8;
   decltype(&cuda::fp8_products) fp8_products;

@@ -53,7 +53,11 @@ __global__ void head_input_gradient_kernel(const float* dlogits, Dropout dropout
   }
 }
 
-/// blockIdx.y is the output; a thread takes a chunk of columns over all rows, in their order.
+// A thread of the kernel below has a chunk of columns, and one row in so many.
+constexpr int kGradientThreads = 32, kRowGroups = 16;
+
+/// blockIdx.y is the output. Threads add up their rows in order, and the first group then all sums
+/// of a chunk of columns.
 template <bool kAligned, typename T>
 __global__ void head_weight_gradient_kernel(const T* x, const float* dlogits, Dropout dropout,
                                             int64_t rows, int width, int outputs, float* dweight,
@@ -61,21 +65,32 @@ __global__ void head_weight_gradient_kernel(const T* x, const float* dlogits, Dr
   const Dropper drop(dropout);
   const int o = static_cast<int>(blockIdx.y);
   const int at = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x) * kChunk;
-  if (at == 0 && dbias) {
-    float sum = 0.0f;
-    for (int64_t row = 0; row < rows; ++row) sum += dlogits[row * outputs + o];
-    dbias[o] += sum;
-  }
-  if (at >= width || !dweight) return;
+  const int group = static_cast<int>(threadIdx.y);
+  __shared__ Chunk sums[kRowGroups][kGradientThreads];
+  __shared__ float bias_sums[kRowGroups];
   Chunk sum = {};
+  float bias_sum = 0.0f;
 #pragma unroll 4
-  for (int64_t row = 0; row < rows; ++row) {
+  for (int64_t row = group; row < rows; row += kRowGroups) {
+    const float g = dlogits[row * outputs + o];
+    bias_sum += g;
+    if (at >= width || !dweight) continue;
     Chunk c = load_columns<kAligned>(x + row * width, at, width);
     if (drop.active) drop.apply(row, at, c);
-    const float g = dlogits[row * outputs + o];
 #pragma unroll
     for (int j = 0; j < kChunk; ++j) sum.value[j] += g * c.value[j];
   }
+  sums[group][threadIdx.x] = sum;
+  if (threadIdx.x == 0) bias_sums[group] = bias_sum;
+  __syncthreads();
+  if (group > 0) return;
+  for (int other = 1; other < kRowGroups; ++other) {
+    bias_sum += bias_sums[other];
+#pragma unroll
+    for (int j = 0; j < kChunk; ++j) sum.value[j] += sums[other][threadIdx.x].value[j];
+  }
+  if (at == 0 && dbias) dbias[o] += bias_sum;
+  if (at >= width || !dweight) return;
   float* to = dweight + int64_t{o} * width;
   const Chunk before = load_columns<kAligned>(to, at, width);
 #pragma unroll
@@ -129,14 +144,14 @@ Status head_backward(const HeadForward& f, const HeadBackward& args, Stream stre
       if (const Status status = launched()) return status;
     }
     if (!args.dweight && !args.dbias) return nullptr;
-    constexpr int kGradientThreads = 32;
     const dim3 grid(static_cast<unsigned>(ceil_div(width, kGradientThreads * kChunk)),
                     static_cast<unsigned>(outputs));
     const auto kernel =
         aligned ? head_weight_gradient_kernel<true, T> : head_weight_gradient_kernel<false, T>;
-    kernel<<<grid, kGradientThreads, 0, stream_of(stream)>>>(static_cast<const T*>(f.x),
-                                                             args.dlogits, f.dropout, f.rows, width,
-                                                             outputs, args.dweight, args.dbias);
+    const dim3 threads(kGradientThreads, kRowGroups);
+    kernel<<<grid, threads, 0, stream_of(stream)>>>(static_cast<const T*>(f.x), args.dlogits,
+                                                    f.dropout, f.rows, width, outputs, args.dweight,
+                                                    args.dbias);
     return launched();
   });
 }

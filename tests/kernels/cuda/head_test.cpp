@@ -13,8 +13,12 @@ TEST_F(CudaHead, ForwardAndBackward) {
     float p;
   };
   for (const DType dtype : kDTypes) {
-    for (const Case& c : std::vector<Case>{
-             {0, 8, 2, 0}, {1, 1, 1, 0}, {5, 7, 3, 0.3f}, {32, 768, 2, 0.1f}, {33, 96, 64, 0.1f}}) {
+    for (const Case& c : std::vector<Case>{{0, 8, 2, 0},
+                                           {1, 1, 1, 0},
+                                           {5, 7, 3, 0.3f},
+                                           {32, 768, 2, 0.1f},
+                                           {33, 96, 64, 0.1f},
+                                           {700, 270, 1, 0}}) {
       SCOPED_TRACE(std::to_string(c.rows) + " " + std::string(dtype_name(dtype)));
       DropoutRows with(stream(), c.p, c.rows);
       const auto x = random_floats(c.rows * c.width, 1, dtype);
