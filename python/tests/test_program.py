@@ -10,9 +10,16 @@ import urllib.request
 import pytest
 
 import hone
-from folders import CLASSIFIER, PROGRAM
+from folders import CLASSIFIER, PROGRAM, ROOT
 from hone import _plugins
 
+MOST_BYTES = 8_000_000
+
+
+def test_a_wheel_is_small():
+    """The module and the program open one engine."""
+    for wheel in (ROOT / "dist").glob("hone-*.whl"):
+        assert wheel.stat().st_size <= MOST_BYTES, wheel
 
 
 def test_version():
@@ -23,6 +30,14 @@ def test_version():
 def test_a_mistake_has_the_programs_exit_code():
     done = subprocess.run([PROGRAM, "predict", "--modle", "x"], capture_output=True, text=True)
     assert done.returncode == 2 and "did you mean --model?" in done.stderr
+
+
+def test_ranks_are_the_program_again(own_data):
+    """The program of the package finds itself, with the engine beside it."""
+    words = [f"--{name}={value}" for name, value in own_data.items() if name != "quiet"]
+    subprocess.run([PROGRAM, "train", *words, "--quiet", "--max_steps=2", "--nproc-per-node=2", "--threads=1"],
+                   check=True, timeout=120, stdout=subprocess.DEVNULL)
+    assert json.loads((own_data["output_dir"] / "all_results.json").read_text())["ranks"] == 2
 
 
 def test_serve():
