@@ -4,6 +4,7 @@
 #include "explain/concept_store.h"
 #include "io/weights.h"
 #include "models/concept_encoder.h"
+#include "models/folder.h"
 #include "train/checkpoint.h"
 #include "train/explain_fixture.h"
 
@@ -120,6 +121,11 @@ TEST_F(ExplainRun, AdaptersBesideTheHeadsAnswerAsTheirFolderDoes) {
   EXPECT_FALSE(trained("bert.encoder.layer.0.attention.self.query.weight"));
   const explain::ConceptStore store(options.output + "/" + explain::kConceptFile);
   EXPECT_EQ(store.model(), models::hash_weights(options.output));
+  const models::ModelFolder opened = models::open_model_folder(options.output);
+  const models::ExplainSettings* const settings = models::explain_settings(*opened.config);
+  ASSERT_NE(settings, nullptr) << "which the base's config.json does not say";
+  EXPECT_EQ(settings->neighbours, 3);
+  EXPECT_EQ(opened.trained(), options.output);
 
   Options again = explaining("again");
   again.model.model = options.output;
