@@ -8,7 +8,7 @@ from pages import HERE
 
 BASELINES = HERE / "baselines"
 MOST = 0.005  # share of pixels
-NEAR = 40  # of 255, in any channel: edges of letters and the colours of a small palette
+NEAR = 40  # of 255, in any channel: edges of letters and colours of a palette of 96
 HEIGHT = 1400
 
 
@@ -24,7 +24,7 @@ def check(page, name, width, scratch, write):
     path = BASELINES / f"{name}.png"
     if write:
         BASELINES.mkdir(exist_ok=True)
-        image.quantize(48, dither=Image.Dither.NONE).save(path, optimize=True)
+        image.quantize(96, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(path, optimize=True)
         return
     assert path.exists(), f"{path} is not there: make web-baselines"
     image.save(scratch / f"{name}.png")
