@@ -127,12 +127,31 @@ def check_tables(browser, hone, scratch, _):
     return f"{all_rows} rows by number, by layer, by words"
 
 
+# A long curve with one lowest and one highest point, and a gap; what is seen of all of it, and of a part.
+THINNED = """() => {
+  const Curve = document.querySelector(".plot").view.curves[0].constructor, count = 100_000;
+  const x = Array.from({length: count}, (_, i) => i), y = x.map((i) => (i >= 2000 && i < 4000 ? null : i % 7));
+  y[31_415] = -50;
+  y[77_777] = 50;
+  const curve = new Curve({x, y});
+  return [curve.thinned(0, count, 800), curve.thinned(31_000, 31_500, 800)];
+}"""
+
+
+def check_thinned(page):
+    (xs, ys), (near_xs, near_ys) = page.evaluate(THINNED)
+    assert xs == sorted(xs) and 200 < len(xs) <= 810, len(xs)
+    assert ys[xs.index(31_415)] == -50 and ys[xs.index(77_777)] == 50 and None in ys
+    assert near_xs == list(range(30_999, 31_502)) and near_ys[near_xs.index(31_415)] == -50
+
+
 def check_plots(browser, hone, scratch, _):
     """A dense curve is enlarged and moved by keys, by buttons and by the mouse; curves can be hidden."""
     html = make(hone, RECORDS / "runs", scratch / "plots.html")
     with browser.page() as opened:
         page = opened.open(html)
         seen = lambda: page.evaluate("(() => { const view = document.querySelector('.plot').view; return [view.from, view.to]; })()")
+        check_thinned(page)
         plot = page.locator(".plot").first
         assert seen() == [1, 700], seen()
         plot.focus()
@@ -190,9 +209,11 @@ def check_flame(browser, hone, scratch, _):
         figure.locator("input").fill("Linear")
         assert said.inner_text() == f"{len(found)} found, {100 * sum(found) / whole:.1f}%", said.inner_text()
         assert 0 < figure.locator(".found").count() <= len(found)
-        figure.locator("input").fill("layer 3")  # its operations lie inside, and count once
-        inside = sum(row["self_s"] for row in layers if row.get("layer") == "layer 3")
-        assert said.inner_text() == f"1 found, {100 * inside / whole:.1f}%", said.inner_text()
+        figure.locator("input").fill("layer")  # layer_norm lies inside of layers, and counts once
+        names = {row["layer"] for row in layers if "layer" in row.get("layer", "")}
+        norms = [row for row in layers if "layer" in row["name"]]
+        inside = sum(row["self_s"] for row in layers if row.get("layer") in names or row in norms)
+        assert len(norms) > 5 and said.inner_text() == f"{len(names) + len(norms)} found, {100 * inside / whole:.1f}%", said.inner_text()
         figure.locator("input").fill("")
         window = figure.locator(".bar").first
         window.focus()
