@@ -20,7 +20,7 @@ PICK ?= 0
 export CCACHE_BASEDIR ?= $(CURDIR)
 export CCACHE_NOHASHDIR ?= 1
 
-.PHONY: help setup program build demo test test-asan test-tsan arm64 test-arm64 cuda cuda-check test-gpu bench bench-gpu bench-serve regression lint tidy layers format parity compare mutants test-clients test-cluster test-prep bench-prep check-packaging package test-package wheel wheel-cuda test-python test-python-debian bench-python fuzz clean
+.PHONY: help setup program build demo test test-asan test-tsan arm64 test-arm64 cuda cuda-check test-gpu bench bench-gpu bench-serve regression lint tidy layers format parity compare mutants test-clients test-web web-baselines test-cluster test-prep bench-prep check-packaging package test-package wheel wheel-cuda test-python test-python-debian bench-python fuzz clean
 
 help: ## what there is
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /  make \1\t/' | expand -t 20
@@ -121,6 +121,15 @@ test-clients: setup ## hone serve behind the real clients, nginx and a browser, 
 	@cmake --build --preset release -j $(JOBS) --target hone hone_http_server
 	@tools/test_clients $(NAMES)
 
+test-web: setup ## reports of hone report in Chromium, and whether web/ gives the committed bundle, in .cache/web: NAMES="pages flame"
+	@cmake --preset release > $(BUILD)-configure.log 2>&1 || { cat $(BUILD)-configure.log; exit 1; }
+	@rm -f $(BUILD)-configure.log
+	@cmake --build --preset release -j $(JOBS) --target hone hone_http_server
+	@tools/test_web $(NAMES)
+
+web-baselines: ## the screenshots that make test-web compares with, of the program as it is built
+	@tools/test_web --write_baselines
+
 test-prep: build ## stores of hone prep read by h5py and made by Spark's pipe, installed into .cache/prep
 	@tools/test_prep
 
@@ -182,11 +191,12 @@ layers: ## check that no folder of src includes one below it, and that messages 
 
 lint: setup layers ## formatting, layering, comments, rows of mutants, and shell and Python syntax
 	@python3 tools/comments.py
+	@python3 tools/web_bundle.py
 	@python3 tools/mutants.py --check
 	@echo "== clang-format"
 	@git ls-files '*.h' '*.cpp' '*.cu' '*.cuh' | xargs clang-format --dry-run --Werror
 	@python3 -m compileall -q tools tests bench python
-	@for f in tools/setup tools/setup-arm64 tools/demo tools/fuzz tools/test_gpu tools/test_clients tools/test_cluster tools/test_prep tools/test_python tools/test_python_debian tools/wheel tools/check_packaging tools/static_libraries tools/test_package tools/try_package .ci/run; do bash -n $$f; done
+	@for f in tools/setup tools/setup-arm64 tools/demo tools/fuzz tools/test_gpu tools/test_clients tools/test_web tools/test_cluster tools/test_prep tools/test_python tools/test_python_debian tools/wheel tools/check_packaging tools/static_libraries tools/test_package tools/try_package .ci/run; do bash -n $$f; done
 	@for f in tests/fuzz/*_fuzz.cpp; do grep -q "\`$$(basename $$f .cpp)\`" tests/fuzz/README.md || { echo "$$f: tests/fuzz/README.md does not say what it reads"; exit 1; }; done
 	@echo "lint: ok"
 

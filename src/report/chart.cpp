@@ -72,10 +72,26 @@ DataTable data(const ScatterChart& chart, size_t rows) {
   return table;
 }
 
+DataTable data(const FlameChart& chart, size_t rows) {
+  DataTable table{.title = chart.text.title,
+                  .columns = {"frame", name_or(chart.unit, "value"), "share in %"}};
+  double total = 0;
+  for (const FlameFrame& frame : chart.frames) total += frame.depth == 0 ? frame.value : 0;
+  std::vector<std::string> path;
+  for (const FlameFrame& frame : chart.frames) {
+    if (table.rows.size() >= rows) break;
+    path.resize(std::min(path.size(), frame.depth));
+    path.push_back(frame.name);
+    table.rows.push_back({fmt::format("{}", fmt::join(path, " / ")), short_number(frame.value),
+                          short_number(total > 0 ? 100 * frame.value / total : 0)});
+  }
+  return table;
+}
+
 }  // namespace
 
-std::string to_svg(const Chart& chart, const std::string& id) {
-  return std::visit([&](const auto& kind) { return draw(kind, id); }, chart);
+std::string to_svg(const Chart& chart, const SvgOptions& options) {
+  return std::visit([&](const auto& kind) { return draw(kind, options); }, chart);
 }
 
 const ChartText& text_of(const Chart& chart) {

@@ -73,11 +73,33 @@ struct ScatterChart {
   std::vector<std::pair<double, double>> front = {};
 };
 
-using Chart = std::variant<LineChart, BarChart, PieChart, ScatterChart>;
+/// A piece of a flame graph, over those that follow it with a larger depth.
+struct FlameFrame {
+  std::string name;
+  size_t depth = 0;  ///< 0, or at most one more than that of the frame before it
+  double value = 0;  ///< at least 0; includes what lies inside
+};
 
-/// Gives an SVG that any browser opens, in light and dark. `id` begins the names inside it, which
-/// must differ between the pictures of one page.
-std::string to_svg(const Chart& chart, const std::string& id = "chart");
+/// What took how much inside what: a frame is as wide as its share, and what it holds lies below.
+struct FlameChart {
+  ChartText text;
+  std::string unit = {};
+  std::vector<FlameFrame> frames = {};
+};
+
+using Chart = std::variant<LineChart, BarChart, PieChart, ScatterChart, FlameChart>;
+
+constexpr double kChartWidth = 640;   ///< pixels of a picture
+constexpr double kNarrowWidth = 340;  ///< pixels of one for a telephone
+
+struct SvgOptions {
+  std::string id = "chart";  ///< begins the names inside it, which must differ on one page
+  double width = kChartWidth;
+  bool styled = true;  ///< brings its style sheet, of which a page has one for all pictures
+};
+
+/// Gives an SVG that any browser opens, in light and dark.
+std::string to_svg(const Chart& chart, const SvgOptions& options = {});
 
 const ChartText& text_of(const Chart& chart);
 
@@ -86,6 +108,7 @@ struct DataTable {
   std::string title;
   std::vector<std::string> columns = {};
   std::vector<std::vector<std::string>> rows = {};  ///< rows have a cell for each column
+  bool compares = false;  ///< each column but the first is a run, and a page may pick two of them
 };
 
 /// Gives what a picture shows as numbers; not more than `rows` of them, evenly chosen.

@@ -26,7 +26,7 @@ std::string slice_path(double from, double to, double x, double y) {
 
 }  // namespace
 
-std::string draw(const BarChart& chart, const std::string& id) {
+std::string draw(const BarChart& chart, const SvgOptions& options) {
   std::vector<std::string> names;
   for (const BarSeries& series : chart.series) names.push_back(series.name);
   if (names.size() == 1) names.clear();
@@ -39,13 +39,13 @@ std::string draw(const BarChart& chart, const std::string& id) {
     }
   }
   for (const std::string& name : chart.categories) widest = std::max(widest, text_width(name));
-  const double left = std::min(widest, kChartWidth * 0.4) + 16;
+  const double left = std::min(widest, options.width * 0.4) + 16;
   constexpr double kNumberRoom = 72;
-  const double room = kChartWidth - left - kNumberRoom;
+  const double room = options.width - left - kNumberRoom;
   const double scale = most > least ? room / (most - least) : 0;
   const double group = kBar * static_cast<double>(std::max<size_t>(1, chart.series.size())) + kGap;
-  const double top = 24 + legend_height(names) + 8;
-  Canvas canvas(chart.text, id,
+  const double top = 24 + legend_height(names, options.width) + 8;
+  Canvas canvas(chart.text, options,
                 top + group * static_cast<double>(chart.categories.size()) + kLineHeight + 12);
   draw_legend(canvas, names, 24, true);
   const double zero = left - least * scale;
@@ -57,7 +57,7 @@ std::string draw(const BarChart& chart, const std::string& id) {
       const double value = chart.series[j].values[i];
       const double bar_top = y + kBar * static_cast<double>(j);
       if (!std::isfinite(value)) {
-        canvas.text(zero + 5, bar_top + kBar - 3, "not available", Anchor::start, "soft");
+        canvas.text(left + 5, bar_top + kBar - 3, "not available", Anchor::start, "soft");
         continue;
       }
       const double begin = std::min(zero, zero + value * scale);
@@ -69,20 +69,23 @@ std::string draw(const BarChart& chart, const std::string& id) {
     }
   }
   canvas.line(zero, top - 4, zero, y, "edge");
-  canvas.text((left + kChartWidth) / 2, y + kLineHeight,
-              fitted(chart.text.x_label, kChartWidth - left), Anchor::middle);
+  canvas.text((left + options.width) / 2, y + kLineHeight,
+              fitted(chart.text.x_label, options.width - left), Anchor::middle);
   return canvas.finish();
 }
 
-std::string draw(const PieChart& chart, const std::string& id) {
+std::string draw(const PieChart& chart, const SvgOptions& options) {
   double total = 0;
   for (const PieSlice& slice : chart.slices) total += slice.value;
   const double lines = kLineHeight * static_cast<double>(chart.slices.size());
-  const double height = 60 + std::max(2 * kPieRadius + 10, lines);
-  Canvas canvas(chart.text, id, height);
+  constexpr double kLeastBeside = 480;  // pixels of a picture whose list has room beside the pie
+  const bool beside = options.width >= kLeastBeside;
+  const double pie = 2 * kPieRadius + 10;
+  const double height = 60 + (beside ? std::max(pie, lines) : pie + 10 + lines);
+  Canvas canvas(chart.text, options, height);
   const double x = kPieRadius + 24, y = 44 + kPieRadius;
   double from = 0;
-  double line = 46;
+  double line = beside ? 46 : 66 + pie;
   for (size_t i = 0; i < chart.slices.size(); ++i, line += kLineHeight) {
     const PieSlice& slice = chart.slices[i];
     const double share = total > 0 ? slice.value / total : 0;
@@ -99,13 +102,13 @@ std::string draw(const PieChart& chart, const std::string& id) {
                   Anchor::middle);
     }
     from += share;
-    const double list = 2 * kPieRadius + 70;
+    const double list = beside ? 2 * kPieRadius + 70 : 10;
     canvas.raw(
         fmt::format("<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"10\" height=\"10\"/>\n",
                     series_style(i), list, line - 9));
     const std::string words = fmt::format("{}  {}: {} {} ({:.1f}%)", i + 1, slice.name,
                                           short_number(slice.value), chart.unit, 100 * share);
-    canvas.text(list + 16, line, fitted(words, kChartWidth - list - 20));
+    canvas.text(list + 16, line, fitted(words, options.width - list - 20));
   }
   return canvas.finish();
 }

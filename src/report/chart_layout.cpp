@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/utf8.h"
+#include "report/page_parts.h"
 
 namespace hone::report {
 namespace {
@@ -22,39 +23,6 @@ double letter_width(char32_t letter) {
   if (c == ' ') return 0.34;
   return c == 'f' || c == 't' || c == 'r' || c == '(' || c == ')' || c == '-' || c == '/' ? 0.42
                                                                                           : 0.64;
-}
-
-// Colours by Okabe and Ito, which people with colour blindness tell apart; the second of each pair
-// is for a dark page.
-constexpr std::string_view kStyle = R"(<style>
-.hone-chart{--paper:#fff;--ink:#1b1f24;--soft:#57606a;--grid:#d8dee4;--s0:#0072b2;--s1:#d55e00;
---s2:#007a5e;--s3:#a6478c;--s4:#8a6d00;--s5:#3a8fc4;--s6:#5c5c5c;--s7:#7a3b00}
-@media (prefers-color-scheme:dark){.hone-chart{--paper:#14181d;--ink:#e6edf3;--soft:#9aa5b1;
---grid:#30363d;--s0:#56b4e9;--s1:#ff8a3d;--s2:#2fc79b;--s3:#e08fc8;--s4:#e6c229;--s5:#9ad0f5;
---s6:#b9b9b9;--s7:#d9a066}}
-.hone-chart text{font:11px system-ui,"DejaVu Sans",sans-serif;fill:var(--ink)}
-.hone-chart text.soft{fill:var(--soft)}
-.hone-chart text.head{font-weight:600;font-size:13px}
-.hone-chart .paper{fill:var(--paper)}
-.hone-chart .grid{stroke:var(--grid);fill:none}
-.hone-chart .edge{stroke:var(--soft);fill:none}
-.hone-chart .curve{fill:none;stroke-width:2;stroke-linejoin:round}
-.hone-chart .area{fill-opacity:.55;stroke-width:1}
-.hone-chart .slice{stroke:var(--paper);stroke-width:1.5}
-.hone-chart .ring{fill-opacity:.15}
-)";
-
-std::string style_sheet() {
-  constexpr std::string_view kDashes[] = {"none", "7 3",  "2 3", "9 3 2 3",
-                                          "4 4",  "12 4", "1 4", "6 2 2 2"};
-  std::string out(kStyle);
-  for (size_t i = 0; i < kSeriesStyles; ++i) {
-    out += fmt::format(
-        ".hone-chart .s{0}{{stroke:var(--s{0});fill:var(--s{0})}}"
-        ".hone-chart .curve.s{0}{{fill:none;stroke-dasharray:{1}}}\n",
-        i, kDashes[i]);
-  }
-  return out + "</style>\n";
 }
 
 }  // namespace
@@ -123,12 +91,13 @@ std::string Ticks::text(double value) const {
   return huge ? fmt::format("{:g}", value) : fmt::format("{:.{}f}", value + 0.0, digits);
 }
 
-Ticks ticks_of(double low, double high, int count) {
+Ticks ticks_of(double low, double high, int count, double least_step) {
   if (!(high > low) || !std::isfinite(high - low)) return {{std::isfinite(low) ? low : 0}, 0};
   const double raw = (high - low) / count;
   const double power = std::pow(10.0, std::floor(std::log10(raw)));
   const double share = raw / power;
-  const double step = power * (share < 1.5 ? 1 : share < 3.5 ? 2 : share < 7.5 ? 5 : 10);
+  const double round = power * (share < 1.5 ? 1 : share < 3.5 ? 2 : share < 7.5 ? 5 : 10);
+  const double step = std::max(round, least_step);
   Ticks ticks;
   ticks.digits = std::max(0, static_cast<int>(-std::floor(std::log10(step) + 1e-9)));
   const double last = std::floor(high / step + 1e-9);
@@ -139,19 +108,19 @@ Ticks ticks_of(double low, double high, int count) {
   return ticks;
 }
 
-Canvas::Canvas(const ChartText& text, const std::string& id, double height) {
+Canvas::Canvas(const ChartText& text, const SvgOptions& options, double height)
+    : width_(options.width) {
   out_ = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"hone-chart\" viewBox=\"0 0 {0} {1:.0f}\" "
       "role=\"img\" aria-labelledby=\"{2}-title {2}-description\">\n"
       "<title id=\"{2}-title\">{3}</title>\n<desc id=\"{2}-description\">{4}</desc>\n",
-      kChartWidth, height, id, escaped(text.title),
+      width_, height, options.id, escaped(text.title),
       escaped(text.description.empty() ? text.title : text.description));
-  out_ += style_sheet();
-  out_ +=
-      fmt::format("<rect class=\"paper\" width=\"{}\" height=\"{:.0f}\"/>\n", kChartWidth, height);
+  if (options.styled) out_ += fmt::format("<style>\n{}</style>\n", chart_style());
+  out_ += fmt::format("<rect class=\"paper\" width=\"{}\" height=\"{:.0f}\"/>\n", width_, height);
   constexpr double kHeadSize = 13;
   out_ += fmt::format("<text class=\"head\" x=\"10\" y=\"18\" font-size=\"13\">{}</text>\n",
-                      escaped(fitted(text.title, kChartWidth - 20, kHeadSize * 1.1)));
+                      escaped(fitted(text.title, width_ - 20, kHeadSize * 1.1)));
 }
 
 void Canvas::text(double x, double y, std::string_view words, Anchor anchor,
@@ -174,7 +143,10 @@ std::string Canvas::finish() {
   return std::move(out_);
 }
 
-std::string series_style(size_t index) { return fmt::format("s{}", index % kSeriesStyles); }
+std::string series_style(size_t index) {
+  constexpr size_t kStyles = 8;
+  return fmt::format("s{} d{}", index % kStyles, (index + index / kStyles) % kStyles);
+}
 
 namespace {
 
@@ -183,13 +155,13 @@ constexpr double kLegendLeft = 10;
 
 /// Calls `place(i, x, line, name)` for each name where it stands; gives the number of lines.
 template <typename Place>
-int flow_legend(const std::vector<std::string>& names, Place&& place) {
+int flow_legend(const std::vector<std::string>& names, double room, Place&& place) {
   double x = kLegendLeft;
   int line = 0;
   for (size_t i = 0; i < names.size(); ++i) {
-    const std::string name = fitted(names[i], kChartWidth - 2 * kLegendLeft - kSample);
+    const std::string name = fitted(names[i], room - 2 * kLegendLeft - kSample);
     const double width = kSample + text_width(name) + 14;
-    if (x > kLegendLeft && x + width > kChartWidth) {
+    if (x > kLegendLeft && x + width > room) {
       x = kLegendLeft;
       ++line;
     }
@@ -201,12 +173,12 @@ int flow_legend(const std::vector<std::string>& names, Place&& place) {
 
 }  // namespace
 
-double legend_height(const std::vector<std::string>& names) {
-  return kLineHeight * flow_legend(names, [](size_t, double, int, const std::string&) {});
+double legend_height(const std::vector<std::string>& names, double width) {
+  return kLineHeight * flow_legend(names, width, [](size_t, double, int, const std::string&) {});
 }
 
 double draw_legend(Canvas& canvas, const std::vector<std::string>& names, double top, bool areas) {
-  flow_legend(names, [&](size_t i, double x, int line, const std::string& name) {
+  flow_legend(names, canvas.width(), [&](size_t i, double x, int line, const std::string& name) {
     const double base = top + kLineHeight * (line + 1) - 4;
     if (areas) {
       canvas.raw(
@@ -217,7 +189,7 @@ double draw_legend(Canvas& canvas, const std::vector<std::string>& names, double
     }
     canvas.text(x + kSample, base, name);
   });
-  return top + legend_height(names);
+  return top + legend_height(names, canvas.width());
 }
 
 void draw_axes(Canvas& canvas, Axes& axes, const ChartText& text) {
@@ -230,7 +202,8 @@ void draw_axes(Canvas& canvas, Axes& axes, const ChartText& text) {
     canvas.text(axes.box.left - 6, axes.y(value) + 4, up.text(value), Anchor::end, "soft");
   }
   // Fewer numbers where they are so long that they would meet.
-  Ticks across = ticks_of(axes.left, axes.right, 6);
+  const double least_step = axes.counts ? 1 : 0;
+  Ticks across = ticks_of(axes.left, axes.right, 6, least_step);
   for (int count = 5; count >= 1; --count) {
     double before = -1e9;
     const bool meet =
@@ -241,14 +214,14 @@ void draw_axes(Canvas& canvas, Axes& axes, const ChartText& text) {
           return close;
         });
     if (!meet) break;
-    across = ticks_of(axes.left, axes.right, count);
+    across = ticks_of(axes.left, axes.right, count, least_step);
   }
   for (const double value : across.values) {
     const std::string number = across.text(value);
     const double half = text_width(number) / 2;
     canvas.line(axes.x(value), axes.box.top, axes.x(value), axes.box.bottom, "grid");
-    canvas.text(std::clamp(axes.x(value), half + 1, kChartWidth - half - 1), axes.box.bottom + 15,
-                number, Anchor::middle, "soft");
+    canvas.text(std::clamp(axes.x(value), half + 1, canvas.width() - half - 1),
+                axes.box.bottom + 15, number, Anchor::middle, "soft");
   }
   canvas.raw(fmt::format(
       "<rect class=\"edge\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"/>\n",
@@ -256,7 +229,7 @@ void draw_axes(Canvas& canvas, Axes& axes, const ChartText& text) {
   canvas.text((axes.box.left + axes.box.right) / 2, axes.box.bottom + 32,
               fitted(text.x_label, axes.box.right - axes.box.left), Anchor::middle);
   // The y axis is named above its numbers: a turned text is hard to read.
-  canvas.text(10, axes.box.top - 8, fitted(text.y_label, kChartWidth - 20));
+  canvas.text(10, axes.box.top - 8, fitted(text.y_label, canvas.width() - 20));
 }
 
 }  // namespace hone::report

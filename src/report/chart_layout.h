@@ -9,7 +9,6 @@
 /// What pictures are laid out with. Sizes are in pixels of the picture.
 namespace hone::report {
 
-constexpr double kChartWidth = 640;
 constexpr double kFontSize = 11;
 constexpr double kLineHeight = 15;
 
@@ -35,16 +34,18 @@ struct Ticks {
 
   std::string text(double value) const;
 };
-/// Gives about `count` ticks; a range of no width, or one that is not finite, has one.
-Ticks ticks_of(double low, double high, int count = 5);
+/// Gives about `count` ticks, `least_step` apart or more; a range of no width, or one that is not
+/// finite, has one.
+Ticks ticks_of(double low, double high, int count = 5, double least_step = 0);
 
 enum class Anchor { start, middle, end };
 
 /// An SVG under way.
 class Canvas {
  public:
-  /// `height` is the picture's; its width is kChartWidth.
-  Canvas(const ChartText& text, const std::string& id, double height);
+  Canvas(const ChartText& text, const SvgOptions& options, double height);
+
+  double width() const { return width_; }
 
   /// Writes a text whose base line is at y.
   void text(double x, double y, std::string_view words, Anchor anchor = Anchor::start,
@@ -56,23 +57,25 @@ class Canvas {
   std::string finish();
 
  private:
+  double width_;
   std::string out_;
 };
 
-/// Gives the class of the i-th series: its colour and, for lines, its dashes.
+/// Gives the classes of the i-th series: its colour and, for lines, its dashes. No two of the first
+/// 64 have both in common.
 std::string series_style(size_t index);
-constexpr size_t kSeriesStyles = 8;
 
 /// Writes names of series in lines from `top` on, each behind a sample of its style; gives where
 /// they end. `areas` draws squares, else lines.
 double draw_legend(Canvas& canvas, const std::vector<std::string>& names, double top, bool areas);
-/// Gives the height that draw_legend() takes.
-double legend_height(const std::vector<std::string>& names);
+/// Gives the height that draw_legend() takes in a picture of that width.
+double legend_height(const std::vector<std::string>& names, double width);
 
 /// A plot's frame: data coordinates to pixels.
 struct Axes {
   double left = 0, right = 1, low = 0, high = 1;  ///< the data's range
   Box box = {};                                   ///< where it lies in the picture
+  bool counts = false;                            ///< whether all x are whole, as steps are
   double x(double value) const {
     return box.left + (box.right - box.left) * (value - left) / (right - left);
   }

@@ -28,9 +28,11 @@ std::vector<ChartSeries> drawn_series(const LineChart& chart) {
 
 Axes axes_of_series(const std::vector<ChartSeries>& drawn, bool from_zero) {
   double left = INFINITY, right = -INFINITY, low = INFINITY, high = -INFINITY;
+  bool counts = true;
   for (const ChartSeries& series : drawn) {
     for (size_t i = 0; i < series.x.size(); ++i) {
       if (!std::isfinite(series.x[i]) || !std::isfinite(series.y[i])) continue;
+      counts &= series.x[i] == std::floor(series.x[i]);
       left = std::min(left, series.x[i]);
       right = std::max(right, series.x[i]);
       low = std::min(low, series.y[i]);
@@ -42,14 +44,14 @@ Axes axes_of_series(const std::vector<ChartSeries>& drawn, bool from_zero) {
   const double tall = high > low ? high - low : std::max(std::abs(high), 1e-6);
   const double margin = tall / 20;
   if (right == left) right = left + 1;
-  return {left, right, from_zero && low == 0 ? 0 : low - margin, high + margin};
+  return {left, right, from_zero && low == 0 ? 0 : low - margin, high + margin, {}, counts};
 }
 
 /// Gives at most two points for each pixel, the lowest and the highest, so that a million points
 /// make a small picture that looks the same.
 std::vector<std::pair<double, double>> thinned(const ChartSeries& series, const Axes& axes) {
   std::vector<std::pair<double, double>> points;
-  const bool dense = series.x.size() > 2 * static_cast<size_t>(kChartWidth);
+  const bool dense = series.x.size() > 2 * static_cast<size_t>(axes.box.right - axes.box.left);
   double column = -1e9;
   for (size_t i = 0; i < series.x.size(); ++i) {
     if (!std::isfinite(series.y[i]) || !std::isfinite(series.x[i])) {
@@ -117,16 +119,16 @@ void draw_marks(Canvas& canvas, const std::vector<std::pair<double, double>>& po
 
 }  // namespace
 
-std::string draw(const LineChart& chart, const std::string& id) {
+std::string draw(const LineChart& chart, const SvgOptions& options) {
   std::vector<std::string> names = names_of_series(chart);
   if (chart.stacked && !names.empty()) names.front() += " (lowest)";
   if (names.size() == 1 && names.front() == chart.text.y_label) names.clear();
-  const double head = 24 + legend_height(names);
-  Canvas canvas(chart.text, id, head + 26 + kLinePlotHeight + 42);
+  const double head = 24 + legend_height(names, options.width);
+  Canvas canvas(chart.text, options, head + 26 + kLinePlotHeight + 42);
   draw_legend(canvas, names, 24, chart.stacked);
   const std::vector<ChartSeries> drawn = drawn_series(chart);
   Axes axes = axes_of_series(drawn, chart.from_zero || chart.stacked);
-  axes.box = {50, head + 26, kChartWidth - 16, head + 26 + kLinePlotHeight};
+  axes.box = {50, head + 26, options.width - 16, head + 26 + kLinePlotHeight};
   draw_axes(canvas, axes, chart.text);
   for (size_t i = drawn.size(); i-- > 0;) {
     if (chart.stacked) {

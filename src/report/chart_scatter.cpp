@@ -88,16 +88,16 @@ void draw_stairs(Canvas& canvas, const ScatterChart& chart, const Axes& axes) {
     below = axes.y(y);
   }
   path += fmt::format("L{:.1f} {:.1f}", axes.x(axes.right), below);
-  canvas.raw(fmt::format("<path class=\"curve s1\" d=\"{}\"/>\n", path));
+  canvas.raw(fmt::format("<path class=\"curve s1 d1\" d=\"{}\"/>\n", path));
 }
 
 }  // namespace
 
-std::string draw(const ScatterChart& chart, const std::string& id) {
+std::string draw(const ScatterChart& chart, const SvgOptions& options) {
   constexpr double kTop = 52;
-  Canvas canvas(chart.text, id, kTop + kScatterPlotHeight + 42);
+  Canvas canvas(chart.text, options, kTop + kScatterPlotHeight + 42);
   Axes axes = axes_of_points(chart);
-  axes.box = {50, kTop, kChartWidth - 16, kTop + kScatterPlotHeight};
+  axes.box = {50, kTop, options.width - 16, kTop + kScatterPlotHeight};
   draw_axes(canvas, axes, chart.text);
   if (!chart.front.empty()) draw_stairs(canvas, chart, axes);
   for (const ChartPoint& point : chart.points) {

@@ -65,8 +65,11 @@ Report read_report(const std::string& folder) {
   std::copy_if(sources.begin(), sources.end(), std::back_inserter(runs),
                [](const Source& source) { return is_run(source.folder); });
   if (!runs.empty()) add_runs(runs, report);
+  std::vector<Source> profiles;
+  std::copy_if(sources.begin(), sources.end(), std::back_inserter(profiles),
+               [](const Source& source) { return file_exists(source.folder + "/profile.json"); });
+  add_profiles(profiles, report);
   for (const Source& source : sources) {
-    if (file_exists(source.folder + "/profile.json")) add_profile(source, report);
     if (file_exists(source.folder + "/records.jsonl")) add_records(source, report);
   }
   if (report.sections.empty()) {

@@ -5,13 +5,17 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "report/compare.h"
 #include "report/json_lines_file.h"
 
 namespace hone::report {
 namespace {
+
+constexpr double kMegabyte = 1e6;
 
 /// The values of a run's log by name, in the order in which they appeared.
 struct Curves {
@@ -19,17 +23,33 @@ struct Curves {
   std::map<std::string, ChartSeries> series;
 };
 
+void add_point(Curves& curves, const std::string& name, double x, double y) {
+  auto [at, fresh] = curves.series.try_emplace(name, ChartSeries{.name = name});
+  if (fresh) curves.order.push_back(name);
+  at->second.x.push_back(x);
+  at->second.y.push_back(y);
+}
+
 Curves read_curves(const std::string& path) {
   Curves curves;
+  double last_step = NAN, last_seconds = NAN;
   for (const Json& line : read_json_lines(path)) {
-    const auto step = line.find("step");
-    if (step == line.end() || !step->is_number()) continue;
+    const auto found = line.find("step");
+    if (found == line.end() || !found->is_number()) continue;
+    const double step = found->get<double>();
     for (const auto& [name, value] : line.items()) {
       if (name == "step" || name == "epoch" || !(value.is_number() || value.is_null())) continue;
-      auto [at, fresh] = curves.series.try_emplace(name, ChartSeries{.name = name});
-      if (fresh) curves.order.push_back(name);
-      at->second.x.push_back(step->get<double>());
-      at->second.y.push_back(value.is_null() ? NAN : value.get<double>());
+      const double number = value.is_null() ? NAN : value.get<double>();
+      if (name == "seconds") {
+        // The log counts them from the run's begin; what one looks for is how fast it goes.
+        if (step > last_step && number > last_seconds) {
+          add_point(curves, "steps_a_second", step, (step - last_step) / (number - last_seconds));
+        }
+        last_step = step;
+        last_seconds = number;
+      } else {
+        add_point(curves, name, step, name.ends_with("_bytes") ? number / kMegabyte : number);
+      }
     }
   }
   return curves;
@@ -43,13 +63,6 @@ std::string picture_of(const std::string& name) {
     return {};
   }
   if (name.starts_with("eval_")) return "evaluation";
-  return name;
-}
-
-std::string spoken(std::string name) {
-  for (char& c : name) {
-    if (c == '_') c = ' ';
-  }
   return name;
 }
 
@@ -99,18 +112,19 @@ BarChart memory_of(const Json& bytes, const std::string& run) {
   for (const auto& [name, value] : bytes.items()) {
     if (!value.is_number()) continue;
     bars.categories.push_back(spoken(name));
-    bars.series[0].values.push_back(value.get<double>() / 1e6);
+    bars.series[0].values.push_back(value.get<double>() / kMegabyte);
   }
   return bars;
 }
 
-void add_results(const Source& run, bool alone, Report& report) {
+/// Adds what a run ended with, and gives its table; none where it has not ended.
+std::optional<DataTable> add_results(const Source& run, bool alone, Report& report) {
   const std::string path = run.folder + "/all_results.json";
-  if (!file_exists(path)) return;
+  if (!file_exists(path)) return std::nullopt;
   const Json results = parse_json(read_file(path), path);
   if (!results.is_object()) fail(ErrorKind::bad_file, "{}: is no object", path);
   const std::string name = alone ? "" : run.name;
-  Section section{.heading = alone ? "Results" : "Results of " + run.name};
+  Section section{.heading = alone ? "Results" : "Results of " + run.name, .run = name};
   if (results.contains("seconds") && results["seconds"].is_object()) {
     section.charts.emplace_back(stages_of(results["seconds"], name));
   }
@@ -120,11 +134,24 @@ void add_results(const Source& run, bool alone, Report& report) {
   DataTable table{.title = alone ? "All results" : "All results of " + run.name,
                   .columns = {"name", "value"}};
   add_rows(results, "", table);
-  section.tables.push_back(std::move(table));
+  section.tables.push_back(table);
   report.sections.push_back(std::move(section));
+  return table;
 }
 
 }  // namespace
+
+std::string spoken(std::string name) {
+  std::ranges::replace(name, '_', ' ');
+  if (name.ends_with(" bytes")) name.replace(name.size() - 5, 5, "MB");
+  return name;
+}
+
+std::string capitalized(std::string words) {
+  if (!words.empty() && words[0] >= 'a' && words[0] <= 'z')
+    words[0] = static_cast<char>(words[0] - 'a' + 'A');
+  return words;
+}
 
 void add_runs(const std::vector<Source>& runs, Report& report) {
   std::vector<std::string> order;
@@ -140,9 +167,7 @@ void add_runs(const std::vector<Source>& runs, Report& report) {
       LineChart& chart = at->second;
       if (fresh) {
         order.push_back(picture);
-        std::string title = spoken(picture);
-        title[0] = static_cast<char>(title[0] >= 'a' && title[0] <= 'z' ? title[0] - 32 : title[0]);
-        chart.text = {.title = title + " by step",
+        chart.text = {.title = capitalized(spoken(picture)) + " by step",
                       .description = "Values that the run logged, by step.",
                       .x_label = "step",
                       .y_label = spoken(picture)};
@@ -162,7 +187,19 @@ void add_runs(const std::vector<Source>& runs, Report& report) {
     for (const std::string& name : order) section.charts.emplace_back(std::move(pictures[name]));
     report.sections.push_back(std::move(section));
   }
-  for (const Source& run : runs) add_results(run, runs.size() == 1, report);
+  const auto results = static_cast<std::ptrdiff_t>(report.sections.size());
+  std::vector<std::string> names;
+  std::vector<DataTable> tables;
+  for (const Source& run : runs) {
+    std::optional<DataTable> table = add_results(run, runs.size() == 1, report);
+    if (!table) continue;
+    names.push_back(run.name);
+    tables.push_back(std::move(*table));
+  }
+  if (tables.size() < 2) return;
+  Section compared{.heading = "Runs side by side"};
+  compared.tables.push_back(side_by_side("Results of all runs", names, tables));
+  report.sections.insert(report.sections.begin() + results, std::move(compared));
 }
 
 }  // namespace hone::report

@@ -13,10 +13,15 @@ struct Source {
   std::string folder;
 };
 
+/// Gives a field's name as words; one that ends in "_bytes" is shown in MB.
+std::string spoken(std::string name);
+std::string capitalized(std::string words);
+
 /// Adds curves of log.jsonl, all runs in one picture for each value, and the results of each.
 void add_runs(const std::vector<Source>& runs, Report& report);
-/// Adds stages, ops and memory of profile.json.
-void add_profile(const Source& source, Report& report);
+/// Adds stages, ops, layers, memory and use of each profile.json, and where there are several, a
+/// table of all.
+void add_profiles(const std::vector<Source>& profiles, Report& report);
 /// Adds tables and bars of records.jsonl.
 void add_records(const Source& source, Report& report);
 

@@ -11,6 +11,7 @@ namespace hone::report {
 struct Section {
   std::string heading;
   std::string text = {};
+  std::string run = {};  ///< the one run that it is about, where there are several
   std::vector<Chart> charts = {};
   std::vector<DataTable> tables = {};
 };
@@ -28,7 +29,8 @@ struct Report {
 /// cut off is left out, since its writer may be at work.
 Report read_report(const std::string& folder);
 
-/// Gives one page that needs nothing else: no script, no request to anywhere. Where
+/// Gives one page that needs nothing else, and asks nothing of anywhere: what it shows stands there
+/// without scripts, and the one that it carries sorts, filters, enlarges and compares. Where
 /// `refresh_seconds` is not 0, a browser loads it again after that time.
 std::string to_html(const Report& report, int refresh_seconds = 0);
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "base/utf8.h"
@@ -54,7 +55,28 @@ std::string latex_text(const std::string& text) {
   return out;
 }
 
-std::string latex_table(const DataTable& table) {
+/// Gives a table as it fits on a page: one of more columns comes in parts, each with the first.
+std::vector<DataTable> printed_parts(const DataTable& table) {
+  constexpr size_t kPrintedColumns = 7;
+  std::vector<DataTable> parts;
+  size_t begin = 1;
+  do {
+    const size_t end = std::min(table.columns.size(), begin + kPrintedColumns - 1);
+    const auto cut = [&](const std::vector<std::string>& row) {
+      std::vector<std::string> cells = {row.front()};
+      for (size_t i = begin; i < end; ++i) cells.push_back(row[i]);
+      return cells;
+    };
+    DataTable& part =
+        parts.emplace_back(DataTable{.title = table.title + (begin > 1 ? " (more columns)" : ""),
+                                     .columns = cut(table.columns)});
+    for (const auto& row : table.rows) part.rows.push_back(cut(row));
+    begin = end;
+  } while (begin < table.columns.size());
+  return parts;
+}
+
+std::string latex_part(const DataTable& table) {
   std::string out = fmt::format("\\begin{{longtable}}{{{}}}\n\\caption{{{}}}\\\\\n\\toprule\n",
                                 std::string(table.columns.size(), 'l'), latex_text(table.title));
   const auto row = [&](const std::vector<std::string>& cells) {
@@ -65,6 +87,12 @@ std::string latex_table(const DataTable& table) {
   out += "\\midrule\n\\endhead\n";
   for (const auto& cells : table.rows) row(cells);
   return out + "\\bottomrule\n\\end{longtable}\n";
+}
+
+std::string latex_table(const DataTable& table) {
+  std::string out;
+  for (const DataTable& part : printed_parts(table)) out += latex_part(part);
+  return out;
 }
 
 /// Gives file names of titles: small letters and digits, and a number where one comes again.
@@ -98,7 +126,8 @@ class FileNames {
 std::string to_latex(const Report& report) {
   std::string out =
       "\\documentclass{article}\n\\usepackage[utf8]{inputenc}\n\\usepackage[T1]{fontenc}\n"
-      "\\usepackage{booktabs}\n\\usepackage{longtable}\n\\begin{document}\n";
+      "\\usepackage[margin=20mm]{geometry}\n\\usepackage{booktabs}\n\\usepackage{longtable}\n"
+      "\\begin{document}\n\\footnotesize\n";
   out += fmt::format("\\title{{{}}}\n\\author{{hone}}\n\\maketitle\n", latex_text(report.title));
   if (!report.facts.empty()) {
     DataTable facts{.title = "About", .columns = {"name", "value"}};

@@ -102,7 +102,7 @@ Status layer_norm_backward(const NormBackward& args, void* workspace, Stream str
     const kernels::Dropout out_drop = on_host(n.output_dropout), drop = on_host(n.dropout);
     std::vector<double> columns(3 * width), slopes(width), xhat(width);
     for (int64_t row = 0; row < n.rows; ++row) {
-      double mean = 0, along = 0;  // of the gradient of xhat, and of its product with xhat
+      double mean = 0, along = 0;  // sums the gradient of xhat, and its product with xhat
       for (size_t c = 0; c < width; ++c) {
         const auto column = static_cast<int64_t>(c);
         const int64_t at = row * n.width + column;

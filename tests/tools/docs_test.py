@@ -18,7 +18,7 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
 OPTION = re.compile(r"--[A-Za-z][\w-]*")
 HONE_WORDS = re.compile(r"(?:^|\()\s*(?:\w+=\S+ )*(?:\S*/)?hone ((?:[a-z]+\b|--?[a-z]+).*)")
-PATH = re.compile(r"(?:bench|docs|examples|include|packaging|src|tests|tools)/[\w./-]*\w")
+PATH = re.compile(r"(?:bench|docs|examples|include|packaging|src|tests|tools|web)/[\w./-]*\w")
 COMMAND_FENCES = ("", "sh", "bash", "console")
 GENERATED = ("build", "carry", "node_modules")
 

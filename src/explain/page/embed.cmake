@@ -1,21 +1,6 @@
 # Writes OUT: the functions of explain/page_parts.h over FOLDER's files. The page's content policy
 # names its style and its script by their hashes.
-function(base64_sha256 file result)
-  set(alphabet "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
-  file(SHA256 ${file} hex)
-  string(APPEND hex "00")  # 33 bytes are 11 groups of 3, of which the last byte is none
-  set(text "")
-  foreach(at RANGE 0 60 6)
-    string(SUBSTRING ${hex} ${at} 6 part)
-    foreach(shift 18 12 6 0)
-      math(EXPR digit "(0x${part} >> ${shift}) & 63")
-      string(SUBSTRING ${alphabet} ${digit} 1 letter)
-      string(APPEND text ${letter})
-    endforeach()
-  endforeach()
-  string(SUBSTRING ${text} 0 43 text)
-  set(${result} "${text}=" PARENT_SCOPE)
-endfunction()
+include(${FOLDER}/../../base64_sha256.cmake)
 
 function(hex_of text result)
   string(HEX "${text}" hex)
