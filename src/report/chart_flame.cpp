@@ -30,7 +30,7 @@ std::vector<PlacedFrame> placed_frames(const FlameChart& chart, double width, do
     next.back() += pixels;
     next.push_back(left);
     constexpr double kLeastPixels = 0.5;
-    if (pixels < kLeastPixels) continue;
+    if (!(pixels >= kLeastPixels)) continue;  // NAN where the sum is infinite
     placed.push_back({&frame, left, pixels, top + kFlameRow * static_cast<double>(frame.depth)});
   }
   return placed;

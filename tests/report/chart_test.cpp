@@ -152,6 +152,7 @@ TEST(Chart, EmptyAndConstantDataStillMakeAPicture) {
            BarChart{.text = {.title = "below"},
            .categories = {"a"},
            .series = {{"b", {-1}}, {"c", {NAN}}}},
+           FlameChart{.text = {.title = "endless"}, .frames = {{"a", 0, INFINITY}, {"b", 1, 1}}},
            FlameChart{.text = {.title = "cold"}, .frames = {{"a", 0, 0}, {"b", 1, 0}}},
            PieChart{.text = {.title = "nothing"}, .slices = {{"a", 0}}}}) {
     const std::string svg = to_svg(chart);

@@ -94,8 +94,8 @@ TEST(SmallReport, ThePictureIsWellFormedAndHasTheFront) {
     return found;
   };
   EXPECT_EQ(count("<circle"), 4u);
-  EXPECT_EQ(count("class=\"ring s0\""), 1u);   // not on the front
-  EXPECT_EQ(count("class=\"curve s1\""), 1u);  // through int8 and fp32
+  EXPECT_EQ(count("class=\"ring s0\""), 1u);      // not on the front
+  EXPECT_EQ(count("class=\"curve s1 d1\""), 1u);  // through int8 and fp32
   EXPECT_EQ(count("<text"), count("</text>"));
 }
 

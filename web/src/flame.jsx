@@ -7,7 +7,8 @@ const LEAST = 0.001; // share of the width below which a frame is left out
 /** Makes frames of [depth, name, value] in the order of a walk; each knows its place and its parent. */
 export function framesOf(list) {
   const path = [];
-  return list.map(([depth, name, value], index) => {
+  return list.map(([depth, name, known], index) => {
+    const value = known ?? 0; // JSON has no infinity
     path.length = depth;
     const parent = path[depth - 1] || null;
     const left = parent ? parent.next : 0;
