@@ -157,11 +157,11 @@ test-python-debian: wheel ## the wheel of the stable ABI in a bare Debian 13 (SU
 bench-python: wheel ## the Python package beside the program, into bench/results
 	@$(PYTHON) bench/python.py
 
-test-cluster: setup ## a Slurm cluster of four nodes on this machine (root): training by mpirun and srun, and how runs end: TIMES=20
+test-cluster: setup ## a Slurm cluster of four nodes on this machine (root): training, scripts, and how runs end that fail: TIMES=20 RESULTS=FILE
 	@cmake --preset release > $(BUILD)-configure.log 2>&1 || { cat $(BUILD)-configure.log; exit 1; }
 	@rm -f $(BUILD)-configure.log
-	@cmake --build --preset release -j $(JOBS) --target hone hone_mpi comm_probe
-	@tools/test_cluster $(BUILD) $(TIMES)
+	@cmake --build --preset release -j $(JOBS) --target hone hone_mpi hone_hdf5 comm_probe
+	@tools/test_cluster $(BUILD) $(or $(TIMES),20) $(RESULTS)
 
 check-packaging: ## the systemd unit, the Slurm scripts and the Kubernetes manifests, by systemd-analyze, strace, bash and kubernetes-validate
 	@tools/setup strace

@@ -26,7 +26,9 @@ LEARNING = 15  # steps
 
 
 def ranks_below(launcher, count):
-    """The processes of the ranks, in order, as soon as all are there."""
+    """The processes of the ranks, in order, as soon as all are there. One alone is the process itself."""
+    if count == 1:
+        return [launcher]
     found = {}
     while len(found) < count:
         time.sleep(0.01)

@@ -1,11 +1,12 @@
 """Two ranks of one thread beside two independent runs and torch's DistributedDataParallel.
 
-    bench/ddp.py [--cases minilm,bert-base] [--rounds 3] [--steps N] [--python PY]
+    bench/ddp.py [--cases minilm,bert-base] [--rounds 3] [--steps N] [--python PY] [--seconds S]
 
 A step is forward, backward, clipping and AdamW over a batch a rank, fp32, random weights. Each round
 trains as two ranks, as two processes that know nothing of each other, and as two ranks of torch over
 gloo (where the Python has torch and transformers), one after the other; figures are medians over the
-rounds of ratios. The losses of the two ranks are compared with those of one process on the same
+rounds of ratios. With --seconds a case begins no round that would not end within them, but the first.
+The losses of the two ranks are compared with those of one process on the same
 global batches before anything is timed.
 """
 import argparse
@@ -19,6 +20,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 DATA = pathlib.Path(os.environ.get("HONE_DATA", ROOT / "../shared/data"))
@@ -34,6 +36,7 @@ def arguments():
     parser.add_argument("--cases", default=",".join(CASES))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="for all rounds of a case")
     parser.add_argument("--no_torch", action="store_true")
     parser.add_argument("--output", type=pathlib.Path, help="a file of JSON, to which results are added")
     return parser.parse_args()
@@ -113,8 +116,11 @@ def compare(options, name, folder):
     apart = max(abs(a - b) for a, b in zip(losses(folder / "check"), losses(folder / "one")))
     if apart > 1e-5:
         sys.exit(f"{name}: losses of two ranks and of one differ by {apart}")
-    rounds = []
-    for _ in range(options.rounds):
+    rounds, begin = [], time.monotonic()
+    while len(rounds) < options.rounds:
+        spent = time.monotonic() - begin
+        if rounds and spent + spent / len(rounds) > options.seconds:
+            break
         both = run_all([command(options, folder, "both", batch, steps, ["--nproc-per-node", "2"])])[0]
         alone = run_all([command(options, folder, f"alone-{i}", batch, steps, ["--seed", str(i)])
                          for i in range(2)])
@@ -127,7 +133,7 @@ def compare(options, name, folder):
     ratio = lambda other: statistics.median(r["ranks_per_second"] / r[other] for r in rounds)
     result = {"case": name, "batch": batch, "length": length, "steps": steps, "apart": apart,
               "check": check["communication"], "rounds": rounds, "of_alone": ratio("alone_per_second")}
-    line = f"{name}: {result['of_alone']:.3f} of two runs side by side (at least {LEAST_OF_ALONE})"
+    line = f"{name}, {len(rounds)} rounds: {result['of_alone']:.3f} of two runs side by side (at least {LEAST_OF_ALONE})"
     if not options.no_torch:
         result["of_torch"] = ratio("torch_per_second")
         line += f", {result['of_torch']:.2f} times torch's DDP (at least {LEAST_OF_TORCH})"

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """hone prep beside DuckDB and Spark on made-up reviews, in turns; results are compared before they are timed.
 
-    bench/prep.py [--hone FILE] [--bytes 150e6] [--rounds 3] [--threads 1,2] [--peers duckdb,spark]
+    bench/prep.py [--hone FILE] [--bytes 150e6] [--rounds 3] [--threads 1,2] [--peers duckdb,spark] [--output DIR]
 
-Writes bench/results/prep.md and prep.json. Needs duckdb, pyspark, h5py and Java: `make test-prep` installs
+Writes prep.md and prep.json into DIR; without --output into bench/results where size, rounds, threads and
+peers are those above, and else nowhere. Needs duckdb, pyspark, h5py and Java: `make test-prep` installs
 them into .cache/prep. JVMs are started before the clock; input and output lie in one folder (--folder).
 """
 import argparse
@@ -21,6 +22,7 @@ import prep_peers
 import prep_reviews
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "bench/results"
 VOCABULARY = 10_000
 
 
@@ -85,6 +87,13 @@ def page(options, size, records, seconds, facts):
     return "\n".join(lines) + "\n", median
 
 
+def results_folder(options, parser):
+    """Where results go: small runs do not replace those of the documented size."""
+    documented = not options.input and all(
+        getattr(options, name) == parser.get_default(name) for name in ("bytes", "rounds", "threads", "peers"))
+    return options.output or (RESULTS if documented else None)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--hone", default=str(ROOT / "build/hone"))
@@ -95,6 +104,7 @@ def main():
     parser.add_argument("--folder", type=pathlib.Path, help="where to work; default: a temporary folder")
     parser.add_argument("--input", type=pathlib.Path, help="reviews that prep_reviews.py wrote; default: made here")
     parser.add_argument("--data", type=pathlib.Path, default=prep_reviews.data_folder())
+    parser.add_argument("--output", type=pathlib.Path, help="a folder for the results")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
         folder = pathlib.Path(name)
@@ -104,10 +114,12 @@ def main():
         seconds, facts = measure(options, folder, path)
         text, median = page(options, path.stat().st_size, facts["records"], seconds, facts)
     print(text)
-    (ROOT / "bench/results/prep.md").write_text(text)
-    (ROOT / "bench/results/prep.json").write_text(json.dumps(
-        {"seconds": {f"{name}-{threads}": values for (name, threads), values in seconds.items()},
-         "hone": facts, "processor": processor()}, indent=2) + "\n")
+    if results := results_folder(options, parser):
+        results.mkdir(parents=True, exist_ok=True)
+        (results / "prep.md").write_text(text)
+        (results / "prep.json").write_text(json.dumps(
+            {"seconds": {f"{name}-{threads}": values for (name, threads), values in seconds.items()},
+             "hone": facts, "processor": processor()}, indent=2) + "\n")
     slow = [key for key, value in median.items() if key[0] != "hone" and value < 5 * median["hone", key[1]]]
     return 1 if slow else 0
 

@@ -14,6 +14,7 @@
 #include "cli/output.h"
 #include "cli/version.h"
 #include "comm/run_failed.h"
+#include "comm/world.h"
 
 namespace hone::cli {
 namespace {
@@ -72,7 +73,9 @@ int run(const Words& arguments) {
   } catch (const ReaderGone&) {
     return kDone;  // `hone ... | head`: the reader has what it wanted
   } catch (const comm::RunFailed& error) {
-    return error.told_here() ? complain(error.what(), kFailed) : kFailed;
+    if (error.told_here()) return complain(error.what(), kFailed);
+    comm::let_others_tell();
+    return kFailed;
   } catch (const Error& error) {
     return complain(with_flags(error), exit_code(error.kind()));
   } catch (const std::bad_alloc&) {

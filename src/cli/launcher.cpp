@@ -33,7 +33,8 @@ constexpr double kPatience = 10;
 /// The processes of one attempt.
 class RankProcesses {
  public:
-  RankProcesses(int64_t ranks, int restarts, const char* command, const Words& words);
+  RankProcesses(int64_t ranks, const std::vector<std::string>& more_variables, const char* command,
+                const Words& words);
   ~RankProcesses();
   RankProcesses(const RankProcesses&) = delete;
   RankProcesses& operator=(const RankProcesses&) = delete;
@@ -76,7 +77,8 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return pointers;
 }
 
-RankProcesses::RankProcesses(int64_t ranks, int restarts, const char* command, const Words& words) {
+RankProcesses::RankProcesses(int64_t ranks, const std::vector<std::string>& more_variables,
+                             const char* command, const Words& words) {
   const comm::Descriptor memory(comm::HostMemory::create(static_cast<int>(ranks)));
   std::vector<std::string> arguments = {own_program(), command};
   arguments.insert(arguments.end(), words.begin(), words.end());
@@ -85,8 +87,8 @@ RankProcesses::RankProcesses(int64_t ranks, int restarts, const char* command, c
     std::vector<std::string> variables = {
         fmt::format("{}={}", comm::kRankVariable, rank),
         fmt::format("{}={}", comm::kRanksVariable, ranks),
-        fmt::format("{}={}", comm::kMemoryVariable, memory.number()),
-        fmt::format("{}={}", comm::kRestartsVariable, restarts)};
+        fmt::format("{}={}", comm::kMemoryVariable, memory.number())};
+    variables.insert(variables.end(), more_variables.begin(), more_variables.end());
     for (char** each = environ; *each; ++each) variables.emplace_back(*each);
     const std::vector<char*> environment = pointers_to(variables);
     const pid_t process = ::fork();
@@ -156,7 +158,10 @@ int launch_ranks(const LaunchOptions& options, const char* command, const Words&
   const GracefulStop stop;
   int64_t ranks = options.ranks;
   for (int restarts = 0;; ++restarts) {
-    RankProcesses processes(ranks, restarts, command, words);
+    RankProcesses processes(ranks,
+                            {fmt::format("{}={}", comm::kRestartsVariable, restarts),
+                             fmt::format("{}={}", comm::kFirstRanksVariable, options.ranks)},
+                            command, words);
     const int code = processes.wait(stop);
     if (code != kFailed || restarts >= options.restarts || stop.requested()) return code;
     if (options.min_ranks > 0) ranks = std::max(ranks - processes.lost(), options.min_ranks);

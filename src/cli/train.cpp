@@ -55,8 +55,9 @@ int train_as_rank(const TrainOptions& parsed, const CommonOptions& common,
   return kDone;
 }
 
-/// Runs `body`; an error of this rank becomes one of all. One that another rank has told already,
-/// as all ranks find the same fault in a file, is not told again.
+/// Runs `body`; an error of this rank becomes one of all, whose line names rank and host. A mistake
+/// of the user's is told by rank 0, which finds it as well as a rule, and then says no more than
+/// one process would.
 template <typename Body>
 int run_for_all(comm::Communicator& ranks, const Body& body) {
   try {
@@ -64,8 +65,15 @@ int run_for_all(comm::Communicator& ranks, const Body& body) {
   } catch (const comm::RunFailed&) {
     throw;
   } catch (const Error& error) {
+    if (ranks.size() == 1) throw;
     const std::string why = with_flags(error);
-    if (ranks.stop_all(why) || ranks.failure().find(why) == std::string::npos) throw;
+    const bool mistake = exit_code(error.kind()) == kUserError;
+    ranks.stop_all(why, mistake);
+    const std::string told = ranks.failure();
+    const bool same = told.ends_with(": " + why);
+    if (mistake && same && ranks.rank() == 0) throw;
+    if (ranks.told_here() || !same) throw Error(error.kind(), same ? told : why);
+    comm::let_others_tell();
     return exit_code(error.kind());
   }
 }
@@ -91,14 +99,16 @@ int train(const Words& words) {
     several.resolve(launch, words);
     options = parsed.resolve(common);
   } catch (const Error& error) {
-    if (launch.rank > 0) return exit_code(error.kind());  // the first rank finds the same fault
-    throw;
+    if (launch.rank == 0) throw;
+    comm::let_others_tell();  // the first rank finds the same fault
+    return exit_code(error.kind());
   }
   if (several.launches()) return launch_ranks(several.launch_options(), "train", words);
   const auto ranks = several.open(launch);
   if (launch.restarts > 0 && !train::list_checkpoints(options.output).empty()) {
     options.resume = "last";
   }
+  options.parallel.batch_ranks = launch.first_size;
   if (ranks->size() > 1 && options.threads == 0) options.threads = threads_of_rank(*ranks);
   return run_for_all(*ranks, [&] { return train_as_rank(parsed, common, options, *ranks); });
 }

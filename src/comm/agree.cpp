@@ -12,8 +12,27 @@ std::string packed(const Fields& fields) {
   return all.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-std::string value_in(const Json& fields, size_t i) {
-  return i < fields.size() ? quote(fields[i][1].get<std::string>(), 200) : "nothing";
+/// Gives null where there is no such field.
+Json value_of(const std::string& name, const Json& fields) {
+  for (const Json& field : fields) {
+    if (field[0] == name) return field[1];
+  }
+  return nullptr;
+}
+
+std::string text_of(const Json& value) {
+  return value.is_null() ? "nothing" : quote(value.get<std::string>(), 200);
+}
+
+/// Gives the name of the first field that is not in both with one value.
+std::string first_difference(const Json& fields, const Json& others) {
+  for (const Json* each : {&fields, &others}) {
+    for (const Json& field : *each) {
+      const std::string name = field[0];
+      if (value_of(name, fields) != value_of(name, others)) return name;
+    }
+  }
+  return "order of fields";
 }
 
 }  // namespace
@@ -24,12 +43,10 @@ void agree(Communicator& ranks, const Fields& fields) {
     if (all[rank] == all[0]) continue;
     const Json first = parse_json(all[0], "rank 0");
     const Json other = parse_json(all[rank], "another rank");
-    size_t i = 0;
-    while (i < first.size() && i < other.size() && first[i] == other[i]) ++i;
-    const Json& named = i < first.size() ? first : other;
-    ranks.fail_run(fmt::format("{}: ranks differ: {} on rank 0 ({}), {} on rank {} ({})",
-                               named[i][0].get<std::string>(), value_in(first, i), ranks.hosts()[0],
-                               value_in(other, i), rank, ranks.hosts()[rank]));
+    const std::string name = first_difference(first, other);
+    ranks.fail_run(fmt::format("{}: ranks differ: {} on rank 0 ({}), {} on rank {} ({})", name,
+                               text_of(value_of(name, first)), ranks.hosts()[0],
+                               text_of(value_of(name, other)), rank, ranks.hosts()[rank]));
   }
 }
 

@@ -40,17 +40,19 @@ const std::vector<std::string>& Communicator::hosts() const { return exchange_->
 int Communicator::rank_of_host() const { return exchange_->rank_of_host(); }
 int Communicator::ranks_of_host() const { return exchange_->ranks_of_host(); }
 
-bool Communicator::stop_all(const std::string& why) {
+bool Communicator::stop_all(const std::string& why, bool found_by_others) {
   return exchange_->stop_all(fmt::format("rank {} on {}, step {}: {}", rank(),
-                                         hosts()[static_cast<size_t>(rank())], step_, why));
+                                         hosts()[static_cast<size_t>(rank())], step_, why),
+                             found_by_others);
 }
 
 std::string Communicator::failure() const { return exchange_->failure(); }
 
+bool Communicator::told_here() const { return exchange_->told_here(); }
+
 void Communicator::fail_run(const std::string& why) const {
-  exchange_->stop_all(why);
-  exchange_->check();
-  throw RunFailed(why, true);
+  exchange_->fail_run(why);
+  throw RunFailed(why, true);  // compilers do not see that the call above throws
 }
 
 Communicator::Ticket Communicator::start(Operation operation) {
@@ -128,7 +130,7 @@ void Communicator::run_next() {
         break;
     }
   } catch (const std::exception& thrown) {
-    exchange_->stop_all(thrown.what());
+    exchange_->stop_all(thrown.what(), false);
     error = std::current_exception();
   }
   const std::lock_guard lock(mutex_);

@@ -92,11 +92,15 @@ class Communicator {
   bool any(bool here);
 
   /// Tells all ranks that this one fails, with its reason, which becomes their error. Gives false
-  /// and does nothing where the run has failed already.
-  bool stop_all(const std::string& why);
+  /// and does nothing where the run has failed already. Of a reason that others find as well, as
+  /// they do a mistake in a file that all read, rank 0 tells the user; else this one does.
+  bool stop_all(const std::string& why, bool found_by_others = false);
   /// Gives the reason for which the run has failed; empty where it has not.
   std::string failure() const;
-  /// Fails the run for all ranks with a reason that all of them have found, and throws RunFailed.
+  /// Says whether this rank is the one to tell the user of failure().
+  bool told_here() const;
+  /// Fails the run for all ranks with a reason that all of them find, and throws RunFailed; rank 0
+  /// tells the user.
   [[noreturn]] void fail_run(const std::string& why) const;
 
   Times times() const;

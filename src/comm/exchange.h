@@ -31,8 +31,12 @@ class Exchange {
                       std::vector<std::string>& all) = 0;
   virtual void broadcast(const Collective& collective, void* data) = 0;
 
-  virtual bool stop_all(const std::string& why) = 0;  ///< whether it is the first reason
+  /// Gives whether it is the first reason. One that others find as well is told by rank 0.
+  virtual bool stop_all(const std::string& why, bool found_by_others) = 0;
+  /// Fails the run with a reason that all ranks find, and throws; rank 0 tells the user.
+  virtual void fail_run(const std::string& why) = 0;
   virtual std::string failure() const = 0;
+  virtual bool told_here() const = 0;
   virtual void check() const = 0;  ///< throws where the run has failed
   virtual void leave() = 0;
 };

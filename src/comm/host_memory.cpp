@@ -55,12 +55,14 @@ void pause_briefly() {
 
 struct HostMemory::Header {
   static constexpr size_t kLongestReason = 1000;
+  static constexpr int32_t kElsewhere = -1;  ///< is no rank of this host: another has told
+  static constexpr int32_t kRank0 = -2;      ///< is no rank of this host: rank 0 is to tell
 
   uint64_t magic = kMagic;
   int32_t ranks = 0;
   int64_t created = 0;
   std::atomic<uint32_t> failed{0};  ///< 1: the reason is being written; 2: it can be read
-  int32_t teller = -1;              ///< the rank that tells the user; -1: one of another host
+  int32_t teller = kElsewhere;      ///< the rank of this host that tells the user
   std::array<char, kLongestReason + 1> reason{};
 
   Slot* slots() { return reinterpret_cast<Slot*>(reinterpret_cast<char*>(this) + kPage); }
@@ -221,12 +223,22 @@ void* HostMemory::at(int64_t place, int index) const {
   fail(ErrorKind::internal, "no window holds place {}", place);
 }
 
-bool HostMemory::fail_all(const std::string& why, bool tell_user) {
+bool HostMemory::fail_all(const std::string& why, Teller teller) {
   uint32_t none = 0;
   if (!header_->failed.compare_exchange_strong(none, 1)) return false;
   const size_t length = std::min(why.size(), Header::kLongestReason);
   std::memcpy(header_->reason.data(), why.data(), length);
-  header_->teller = tell_user ? index_ : -1;
+  switch (teller) {
+    case Teller::here:
+      header_->teller = index_;
+      break;
+    case Teller::elsewhere:
+      header_->teller = Header::kElsewhere;
+      break;
+    case Teller::rank_0:
+      header_->teller = rank_of(0) == 0 ? 0 : Header::kRank0;
+      break;
+  }
   header_->failed.store(2);
   for (int i = 0; i < size(); ++i) wake(i);
   return true;
@@ -240,17 +252,21 @@ bool HostMemory::told_here() const {
   return header_->failed.load() == 2 && header_->teller == index_;
 }
 
+bool HostMemory::left_to_rank_0() const {
+  return header_->failed.load() == 2 && header_->teller == Header::kRank0;
+}
+
 void HostMemory::check() const {
   if (header_->failed.load() == 2) throw RunFailed(failure(), told_here());
 }
 
-void HostMemory::fail_run(const std::string& why) {
-  fail_all(why);
+void HostMemory::fail_run(const std::string& why, Teller teller) {
+  fail_all(why, teller);
   for (int i = 0; i < 1000; ++i) {
     check();
     futex_wait(header_->failed, 1, std::chrono::milliseconds(1));
   }
-  throw RunFailed(why, true);  // whoever was to say why died over it
+  throw RunFailed(why, true);  // whoever was to say why has died meanwhile
 }
 
 void HostMemory::leave() {

@@ -70,17 +70,23 @@ class HostMemory {
   /// Gives the address of a place in the window of another rank of the host.
   void* at(int64_t place, int index) const;
 
-  /// Tells all ranks of the host that the run has failed and why; the first to say so is heard, and
-  /// is the one to tell the user, unless that is done on another host. Gives whether this was it.
-  bool fail_all(const std::string& why, bool tell_user = true);
+  /// Who tells the user why the run has failed: this rank; a rank of another host; or rank 0, where
+  /// all ranks find the same reason.
+  enum class Teller { here, elsewhere, rank_0 };
+
+  /// Tells all ranks of the host that the run has failed and why; the first to say so is heard.
+  /// Gives whether this was it.
+  bool fail_all(const std::string& why, Teller teller = Teller::here);
   /// The reason that fail_all() was called with, here or elsewhere; empty where it was not.
   std::string failure() const;
   /// Says whether this rank is to tell the user of failure().
   bool told_here() const;
+  /// Says whether another host has to have failure() told by rank 0.
+  bool left_to_rank_0() const;
   /// Throws RunFailed where failure() is not empty.
   void check() const;
   /// Fails the run for all and throws.
-  [[noreturn]] void fail_run(const std::string& why);
+  [[noreturn]] void fail_run(const std::string& why, Teller teller = Teller::here);
   /// Says that this rank ends as it should: who waits for it is told, who does not is left alone.
   void leave();
 

@@ -21,7 +21,8 @@ constexpr size_t kLongestBody = 2000;
 /// What a peer does not take is not kept for ever.
 constexpr size_t kMostUnsent = 1 << 16;
 
-enum class Message : char { beat = 'B', failure = 'F', farewell = 'L' };
+/// A failure that is left to rank 0 has not been told to the user.
+enum class Message : char { beat = 'B', failure = 'F', untold_failure = 'U', farewell = 'L' };
 
 std::string message_of(Message kind, std::string_view body) {
   const auto length = static_cast<uint32_t>(std::min(body.size(), kLongestBody));
@@ -139,7 +140,8 @@ void HostWatch::beat() {
 void HostWatch::tell_failure() {
   if (told_) return;
   told_ = true;
-  for (Peer& peer : peers_) peer.out += message_of(Message::failure, host_.failure());
+  const Message kind = host_.left_to_rank_0() ? Message::untold_failure : Message::failure;
+  for (Peer& peer : peers_) peer.out += message_of(kind, host_.failure());
 }
 
 void HostWatch::listen(Peer& peer, int64_t now) {
@@ -175,7 +177,9 @@ void HostWatch::take_messages(Peer& peer, int64_t now) {
     if (kind == Message::beat && body.size() == sizeof(Collective)) {
       std::memcpy(&peer.last, body.data(), sizeof(Collective));
     } else if (kind == Message::failure) {
-      host_.fail_all(body, false);
+      host_.fail_all(body, HostMemory::Teller::elsewhere);
+    } else if (kind == Message::untold_failure) {
+      host_.fail_all(body, HostMemory::Teller::rank_0);
     } else if (kind == Message::farewell) {
       peer.left = true;
     }

@@ -58,15 +58,17 @@ Places find_places(Link& link, const Origin& origin, double timeout) {
   Places places;
   places.rank = link.rank();
   std::vector<std::string> machines;
+  std::string first_version;
   for (size_t rank = 0; rank < all.size(); ++rank) {
     const Json told = parse_json(all[rank], "rank " + std::to_string(rank));
     places.hosts.push_back(told.at(1));
     const std::string version = told.at(0);
-    if (version != kVersion) {
-      throw RunFailed(fmt::format("version: ranks differ: {} on rank {} ({}), {} on rank {} ({})",
-                                  quote(kVersion), link.rank(), origin.host, quote(version), rank,
+    if (rank == 0) first_version = version;
+    if (version != first_version) {
+      throw RunFailed(fmt::format("version: ranks differ: {} on rank 0 ({}), {} on rank {} ({})",
+                                  quote(first_version), places.hosts[0], quote(version), rank,
                                   places.hosts.back()),
-                      true);
+                      link.rank() == 0);
     }
     const std::string machine = told.at(2);
     const auto known = std::find(machines.begin(), machines.end(), machine);

@@ -141,8 +141,15 @@ class RanksExchange : public Exchange {
     if (group != places_.group) give_here(data, bytes, 0);
   }
 
-  bool stop_all(const std::string& why) override { return host_.fail_all(why); }
+  bool stop_all(const std::string& why, bool found_by_others) override {
+    using Teller = HostMemory::Teller;
+    return host_.fail_all(why, found_by_others ? Teller::rank_0 : Teller::here);
+  }
+  void fail_run(const std::string& why) override {
+    host_.fail_run(why, HostMemory::Teller::rank_0);
+  }
   std::string failure() const override { return host_.failure(); }
+  bool told_here() const override { return host_.told_here(); }
   void check() const override { host_.check(); }
   void leave() override {
     if (link_ && host_.failure().empty()) link_->close();
@@ -181,12 +188,13 @@ class RanksExchange : public Exchange {
       return name_of(rank, places_.hosts[static_cast<size_t>(rank)]) + " is at " +
              describe(collective);
     };
-    for (size_t i = 0; i < all.size(); ++i) {
+    Collective first;
+    std::memcpy(&first, all[0].data(), sizeof first);
+    for (size_t i = 1; i < all.size(); ++i) {
       Collective other;
       std::memcpy(&other, all[i].data(), sizeof other);
-      if (match(own, other)) continue;
-      host_.fail_run("ranks have come apart: " + at(static_cast<size_t>(places_.group), own) +
-                     ", " + at(i, other));
+      if (match(first, other)) continue;
+      fail_run("ranks have come apart: " + at(0, first) + ", " + at(i, other));
     }
   }
 

@@ -36,8 +36,10 @@ class SingleExchange : public Exchange {
     all.assign(1, std::string(own));
   }
   void broadcast(const Collective& /*collective*/, void* /*data*/) override {}
-  bool stop_all(const std::string& /*why*/) override { return true; }
+  bool stop_all(const std::string& /*why*/, bool /*found_by_others*/) override { return true; }
+  void fail_run(const std::string& why) override { throw RunFailed(why, true); }
   std::string failure() const override { return {}; }
+  bool told_here() const override { return true; }
   void check() const override {}
   void leave() override {}
 

@@ -1,8 +1,11 @@
 #include "comm/world.h"
 
 #include <charconv>
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 #include "base/error.h"
 #include "comm/exchange.h"
@@ -26,6 +29,9 @@ std::unique_ptr<Communicator> open_mpi_world(const Launch& launch, Options optio
   if (const std::string& missing = mpi_info().missing; !missing.empty()) {
     fail(ErrorKind::unsupported, "{}: MPI cannot be used: {}", launch.starter, missing);
   }
+  // MPI writes to connections whose other end may be gone, which must not end this process before
+  // it has said who was lost.
+  std::signal(SIGPIPE, SIG_IGN);
   const auto guardian = std::make_shared<Guardian>(options.watch.timeout);
   options.watch.on_beat = [guardian] { guardian->beat(); };
   std::unique_ptr<Link> link = open_mpi();
@@ -48,6 +54,7 @@ Launch find_launch(const Variable& variable) {
     launch.size = number_of(variable, kRanksVariable, 0);
     launch.descriptor = number_of(variable, kMemoryVariable, -1);
     launch.restarts = number_of(variable, kRestartsVariable, 0);
+    launch.first_size = number_of(variable, kFirstRanksVariable, launch.size);
     if (launch.rank < 0 || launch.rank >= launch.size || launch.descriptor < 0) {
       fail(ErrorKind::usage, "{}: is set by hone alone, for the ranks that it starts",
            kRankVariable);
@@ -77,6 +84,11 @@ Launch find_launch() {
     const char* value = std::getenv(name);
     return value && *value ? value : nullptr;
   });
+}
+
+void let_others_tell() {
+  constexpr std::chrono::milliseconds kMoment{500};
+  std::this_thread::sleep_for(kMoment);
 }
 
 std::unique_ptr<Communicator> open_world(const Launch& launch, const Options& options) {

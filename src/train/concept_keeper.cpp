@@ -137,7 +137,7 @@ void ConceptKeeper::begin_epoch(int64_t epoch) {
 
 data::Hash128 ConceptKeeper::copy_hash() const {
   data::ContentHash hash;
-  hash.text(parts_.data.training_key);
+  hash.text(parts_.data.training->key);
   return hash.value();
 }
 

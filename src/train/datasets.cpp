@@ -52,8 +52,8 @@ Datasets open_datasets(const Options& options, const Corpus& corpus, const Train
   if (corpus.training) {
     data::OpenedStore opened =
         open(*corpus.training, model.training_processor(), options.data.max_train_samples);
-    sets.training_key = data::hex(opened.key);
-    sets.training.emplace(Datasets::Part{corpus.training->name, std::move(opened.store)});
+    sets.training.emplace(
+        Datasets::Part{corpus.training->name, std::move(opened.store), data::hex(opened.key)});
     const data::SampleStore& store = sets.training->store;
     data::LabelSet labels = corpus.labels;
     labels.names = names_of(corpus, model);
@@ -61,8 +61,8 @@ Datasets open_datasets(const Options& options, const Corpus& corpus, const Train
                             store.label_counts());
   }
   for (const Corpus::Part& part : corpus.evaluations) {
-    sets.evaluations.push_back(
-        {part.name, open(part, model.processor(), options.data.max_eval_samples).store});
+    data::OpenedStore opened = open(part, model.processor(), options.data.max_eval_samples);
+    sets.evaluations.push_back({part.name, std::move(opened.store), data::hex(opened.key)});
   }
   return sets;
 }

@@ -14,9 +14,9 @@ struct Datasets {
   struct Part {
     std::string name;
     data::SampleStore store;
+    std::string key;  ///< says all that the samples depend on
   };
   std::optional<Part> training;
-  std::string training_key;         ///< says all that the training samples depend on
   std::vector<float> teacher = {};  ///< a teacher's logits of the training samples
   std::vector<Part> evaluations;
   std::vector<std::string> notes;  ///< what was encoded anew and why, for people

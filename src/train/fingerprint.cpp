@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include "base/json.h"
 #include "base/version.h"
 #include "comm/agree.h"
 #include "data/content_hash.h"
@@ -41,6 +42,20 @@ std::string explain_text(const Options& options, const models::ModelConfig& conf
                      settings->local_weight, settings->global_weight, options.explain.mask_phrases);
 }
 
+/// Adds the fields of a config, so that the one that differs is named with its values.
+void add_config(const data::TextFile& file, comm::Fields& fields) {
+  const Json config = parse_json(file.text, file.name);
+  for (const auto& [name, value] : config.items()) {
+    fields.emplace_back(file.name + ", " + name, value.dump());
+  }
+}
+
+void add_hash(const std::string& name, const void* data, size_t bytes, comm::Fields& fields) {
+  data::ContentHash hash;
+  hash.bytes(data, bytes);
+  fields.emplace_back(name, data::hex(hash.value()));
+}
+
 }  // namespace
 
 Fingerprint fingerprint_of(const Options& options, const TrainedModel& model, const Datasets& data,
@@ -63,7 +78,7 @@ Fingerprint fingerprint_of(const Options& options, const TrainedModel& model, co
       {"precision", std::string(dtype_name(options.step.dtype))},
       {"device", options.gpu ? "cuda" : "cpu"},
       {"seed", std::to_string(options.seed)},
-      {"training data", data.training_key},
+      {"training data", data.training->key},
       {"batch size", std::to_string(options.batch.train * size.devices)},
       {"token budget", std::to_string(options.batch.max_tokens * size.devices)},
       {kAccumulation, std::to_string(options.batch.accumulation)},
@@ -96,9 +111,29 @@ void agree_on_model(comm::Communicator& ranks, const Options& options, const Tra
       {"precision", std::string(dtype_name(options.step.dtype))},
       {"seed", std::to_string(options.seed)}};
   for (const data::TextFile& file : model.files().texts) {
-    data::ContentHash hash;
-    hash.text(file.text);
-    fields.emplace_back(file.name, data::hex(hash.value()));
+    if (file.name == "config.json") {
+      add_config(file, fields);
+    } else {
+      add_hash(file.name, file.text.data(), file.text.size(), fields);
+    }
+  }
+  comm::agree(ranks, fields);
+}
+
+void agree_on_weights(comm::Communicator& ranks, const TrainedModel& model) {
+  const nn::Parameters& parameters = model.model().parameters();
+  comm::Fields fields;
+  for (const nn::Parameter& each : parameters.list()) {
+    const void* data = parameters.pointers()[static_cast<size_t>(each.weight.slot)];
+    add_hash("weights, " + each.tensors.front(), data, parameters.bytes_of(each), fields);
+  }
+  comm::agree(ranks, fields);
+}
+
+void agree_on_evaluations(comm::Communicator& ranks, const Datasets& data) {
+  comm::Fields fields;
+  for (const Datasets::Part& part : data.evaluations) {
+    fields.emplace_back("evaluation data, " + part.name, part.key);
   }
   comm::agree(ranks, fields);
 }

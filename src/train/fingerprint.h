@@ -18,8 +18,12 @@ struct RunSize {
 Fingerprint fingerprint_of(const Options& options, const TrainedModel& model, const Datasets& data,
                            const StepSchedule& schedule, const RunSize& size);
 
-/// Fails on all ranks where one has another version, config, processor or instruction set.
+/// Fails on all ranks where one has another version, config, tokenizer or instruction set.
 void agree_on_model(comm::Communicator& ranks, const Options& options, const TrainedModel& model);
+/// Fails on all ranks where the weights that two have loaded differ.
+void agree_on_weights(comm::Communicator& ranks, const TrainedModel& model);
+/// Fails on all ranks where the evaluation sets of two differ, of which each scores a part.
+void agree_on_evaluations(comm::Communicator& ranks, const Datasets& data);
 /// Fails on all ranks where the runs of two differ; they may have other threads.
 void agree_on_run(comm::Communicator& ranks, const Fingerprint& fingerprint);
 

@@ -372,8 +372,10 @@ void Loop::diverged(const Started& step, const std::string& what) {
   const std::string where = where_not_finite(step);
   writer_.wait();
   agree_on_checkpoint();
-  fail(ErrorKind::failed, "step {}: {} is not a finite number, first in {}; {}", state_.step + 1,
-       what, where, what_is_left());
+  const std::string why = fmt::format("step {}: {} is not a finite number, first in {}; {}",
+                                      state_.step + 1, what, where, what_is_left());
+  if (parts_.ranks.size() > 1) parts_.ranks.fail_run(why);
+  fail(ErrorKind::failed, "{}", why);
 }
 
 bool Loop::due(const Interval& interval, int64_t step, bool epoch_ended) {

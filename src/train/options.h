@@ -80,6 +80,7 @@ struct ParallelOptions {
   int64_t devices = 2;                        ///< devices of dp
   int64_t virtual_ranks = 0;  ///< slices of a step that are summed in one tree; 0: none
   bool balance = false;       ///< shares follow the ranks' speeds
+  int64_t batch_ranks = 0;    ///< ranks that a batch is counted for; 0: those there are
 };
 
 struct StoppingOptions {

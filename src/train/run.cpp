@@ -116,6 +116,7 @@ class Run {
     if (!writes()) ranks_.barrier();
     data_.emplace(open_datasets(options_, *corpus_, *model_, pool_));
     if (writes()) ranks_.barrier();
+    if (ranks_.size() > 1) agree_on_evaluations(ranks_, *data_);
     for (const std::string& note : data_->notes) observer_.say(note);
   }
 
@@ -180,11 +181,11 @@ class Run {
   }
 
   void plan_batches() {
-    const int64_t devices = devices_of(options_, ranks_);
-    sampler_.emplace(data_->training->store.lengths(), sampling(options_, devices));
+    sampler_.emplace(data_->training->store.lengths(),
+                     sampling(options_, batch_devices_of(options_, ranks_)));
     step_schedule_ = plan_steps(options_, *sampler_);
-    largest_ = share_of(largest_batch(*sampler_, step_schedule_.epochs), devices,
-                        model_->processor().max_units());
+    largest_ = share_of(largest_batch(*sampler_, step_schedule_.epochs),
+                        devices_of(options_, ranks_), model_->processor().max_units());
     summary_.memory = estimate_->of(largest_, options_.batch.accumulation);
   }
 
@@ -247,6 +248,7 @@ class Run {
   void load() {
     const StageTimer timer(summary_.stages, Stage::loading);
     const TrainedModel::Report report = model_->load(options_.seed, pool_);
+    if (ranks_.size() > 1) agree_on_weights(ranks_, *model_);
     const auto list = [](const std::vector<std::string>& names) {
       std::string text = names.front();
       for (size_t i = 1; i < std::min<size_t>(names.size(), 6); ++i) text += ", " + names[i];
@@ -278,8 +280,9 @@ class Run {
       loss_.class_weights = balanced_weights(data_->training->store);
     }
     teach(options_, *data_, pool_, observer_);
-    fingerprint_ = fingerprint_of(options_, *model_, *data_, step_schedule_,
-                                  {ranks_.size(), devices_of(options_, ranks_), pool_.size()});
+    fingerprint_ =
+        fingerprint_of(options_, *model_, *data_, step_schedule_,
+                       {ranks_.size(), batch_devices_of(options_, ranks_), pool_.size()});
     if (ranks_.size() > 1) agree_on_run(ranks_, fingerprint_);
     load();
     if (options_.explain.on) {
@@ -313,8 +316,11 @@ class Run {
 
   std::string on_ranks() const {
     const int64_t devices = devices_of(options_, ranks_);
-    if (devices == 1) return "";
-    return fmt::format(" on each of {} {}", devices, ranks_.size() > 1 ? "ranks" : "devices");
+    const int64_t counted = batch_devices_of(options_, ranks_);
+    if (counted == 1) return "";
+    const bool dp = options_.parallel.strategy == StrategyKind::dp;
+    return fmt::format(" on each of {} {}{}", counted, dp ? "devices" : "ranks",
+                       devices < counted ? fmt::format(", of which {} are left,", devices) : "");
   }
 
   void say_what_is_scored() {

@@ -126,4 +126,9 @@ int64_t devices_of(const Options& options, const comm::Communicator& ranks) {
   return options.parallel.strategy == StrategyKind::dp ? options.parallel.devices : ranks.size();
 }
 
+int64_t batch_devices_of(const Options& options, const comm::Communicator& ranks) {
+  const int64_t counted = options.parallel.batch_ranks;
+  return counted > 0 ? counted : devices_of(options, ranks);
+}
+
 }  // namespace hone::train

@@ -17,7 +17,9 @@ void check_device(const Options& options, const comm::Communicator& ranks);
 /// Refuses to mix old results with new ones, or to lose them unasked.
 void prepare_output(const Options& options);
 
-/// Counts the devices that share a batch; each adds its own batch's size to it.
+/// Counts the devices that share a batch.
 int64_t devices_of(const Options& options, const comm::Communicator& ranks);
+/// Counts the devices of which each adds its own batch's size to the batch: some may be lost.
+int64_t batch_devices_of(const Options& options, const comm::Communicator& ranks);
 
 }  // namespace hone::train

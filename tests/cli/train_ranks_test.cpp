@@ -119,6 +119,26 @@ TEST(TrainRanks, ThatLoseOneGoOnFromTheLastCheckpointWithTheSameBits) {
   EXPECT_EQ(logged_values(scratch / "killed", "loss"), logged_values(scratch / "straight", "loss"));
 }
 
+TEST(TrainRanks, ThatLoseOneGoOnWithFewerAndTheSameBatches) {
+  const Scratch scratch;
+  const Words long_enough = {"--threads", "1", "--max_steps", "200", "--save_steps", "20"};
+  ASSERT_EQ(hone(small_ranks(scratch / "straight", 4, long_enough)).code, 0);
+  Words words = small_ranks(scratch / "killed", 4, long_enough);
+  words.insert(words.end(), {"--max-restarts", "1", "--min_ranks", "3"});
+  Program program(words);
+  while (!folder_exists(scratch / "killed/checkpoint-20")) {
+    ASSERT_TRUE(program.runs());
+    ::usleep(2000);
+  }
+  const std::vector<pid_t> ranks = children_of(program.process());
+  ASSERT_EQ(ranks.size(), 4U);
+  ASSERT_EQ(::kill(ranks.back(), SIGKILL), 0);
+  const Finished done = program.finish();
+  ASSERT_EQ(done.code, 0) << done.err;
+  EXPECT_NE(done.err.find("restart 1 of 1, with 3 ranks"), std::string::npos) << done.err;
+  expect_near_losses(scratch / "killed", scratch / "straight");
+}
+
 TEST(TrainRanks, AreBalancedOrVirtualNotBoth) {
   const Scratch scratch;
   const auto refused = [&](const Words& more, const Words& parts) {

@@ -12,26 +12,17 @@ import json
 import os
 import pathlib
 import shutil
-import subprocess
 import sys
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-CLUSTER = ROOT / "tools/cluster"
-SHARED = pathlib.Path(os.environ.get("CLUSTER_DIR", "/var/tmp/hone-cluster")) / "shared"
+from cluster import CLUSTER, ROOT, SHARED, STARTERS, bring, run, state_of, wait_for
+
 STEPS = 20
 RANKS = 4
 BATCH = 16
 NEAR = 1e-5
 TRAIN = ["train", "--max_train_samples", "320", "--max_steps", str(STEPS), "--logging_steps", "1", "--eval_strategy", "no",
          "--do_train", "--threads", "1", "--seed", "5", "--quiet"]
-
-
-def run(words, **options):
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=240, **options)
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(map(str, words))}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
-    return done.stdout
 
 
 def losses(folder):
@@ -44,8 +35,7 @@ def batch(ranks):
 
 
 def compare(hone, wanted, links):
-    starters = {"srun": ["srun", "--mpi=pmix", "-N4"], "mpirun": ["salloc", "-Q", "-N4", "mpirun"],
-                "srun, two ranks a node": ["srun", "--mpi=pmix", "-N2", "-n4"]}
+    starters = {**STARTERS, "srun, two ranks a node": ["srun", "--mpi=pmix", "-N2", "-n4"]}
     failed = False
     for name, starter in starters.items():
         folder = SHARED / f"by {name}, {links}"
@@ -59,17 +49,9 @@ def compare(hone, wanted, links):
     return failed
 
 
-def state_of(job):
-    text = run([CLUSTER, "run", "scontrol", "show", "job", job])
-    return text.split("JobState=")[1].split()[0]
-
-
 def wait_until(condition, what):
-    for _ in range(1200):
-        if condition():
-            return
-        time.sleep(0.1)
-    sys.exit(f"training: {what} did not come")
+    if wait_for(condition, 120) is None:
+        sys.exit(f"training: {what} did not come")
 
 
 def requeue(hone):
@@ -101,8 +83,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
     options = parser.parse_args()
-    for name in ("hone", "libhone_mpi.so"):
-        shutil.copy(options.build / name, SHARED / name)
+    bring(options.build, ["hone", "libhone_mpi.so"])
     hone = SHARED / "hone"
     run([hone, *TRAIN, *batch(1), "--output_dir", SHARED / "one"])
     run([hone, *TRAIN, *batch(1), "--max_steps", "1", "--output_dir", SHARED / "start"])

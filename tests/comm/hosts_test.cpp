@@ -46,6 +46,10 @@ void expect_all_name(const std::vector<RankEnd>& ends, int lost,
   }
 }
 
+void expect_only_rank_0_tells(const std::vector<RankEnd>& ends) {
+  for (size_t i = 0; i < ends.size(); ++i) EXPECT_EQ(ends[i].told, i == 0) << "rank " << i;
+}
+
 class LostRank : public ::testing::TestWithParam<int> {};
 
 TEST_P(LostRank, KilledOnAnyHostEndsAllHosts) {
@@ -108,8 +112,9 @@ TEST(Hosts, CollectivesOutOfOrderAreNamed) {
       },
       three_hosts());
   expect_all_name(ends, -1,
-                  {"ranks have come apart", "rank 3 on n3", "sum of 40 bytes",
-                   "sum of 80 bytes (collective 2, step 0)"});
+                  {"ranks have come apart: rank 0 on n1 is at sum of 80 bytes (collective 2, step "
+                   "0), rank 3 on n3 is at sum of 40 bytes"});
+  expect_only_rank_0_tells(ends);
 }
 
 TEST(Hosts, FieldsThatDifferAreNamed) {
@@ -121,6 +126,35 @@ TEST(Hosts, FieldsThatDifferAreNamed) {
       three_hosts());
   expect_all_name(ends, -1,
                   {"config: ranks differ: '6 layers' on rank 0 (n1), '12 layers' on rank 3 (n3)"});
+  expect_only_rank_0_tells(ends);
+}
+
+TEST(Hosts, FieldsThatOneRankAloneHasAreNamed) {
+  const auto ends = run_ranks(
+      4,
+      [](Communicator& ranks) {
+        Fields fields = {{"layers", "6"}, {"width", "64"}};
+        if (ranks.rank() == 1) fields.insert(fields.begin(), {"heads", "4"});
+        agree(ranks, fields);
+      },
+      three_hosts());
+  expect_all_name(ends, -1, {"heads: ranks differ: nothing on rank 0 (n1), '4' on rank 1 (n2)"});
+  expect_only_rank_0_tells(ends);
+}
+
+TEST(Hosts, WhatAllFindIsToldOnceWhoeverIsTheFirst) {
+  for (int slow = 0; slow < 4; ++slow) {
+    const auto ends = run_ranks(
+        4,
+        [&](Communicator& ranks) {
+          ranks.barrier();
+          if (ranks.rank() == slow) nap(0.3);
+          ranks.fail_run("the loss is no number");
+        },
+        three_hosts());
+    expect_all_name(ends, -1, {"the loss is no number"});
+    expect_only_rank_0_tells(ends);
+  }
 }
 
 TEST(Hosts, AListenerLetsInWhoKnowsTheSecret) {

@@ -16,13 +16,17 @@
 #include "base/error.h"
 #include "comm/exchange.h"
 #include "comm/host_memory.h"
+#include "comm/run_failed.h"
 #include "comm/socket_link.h"
 
 namespace hone::comm {
 namespace {
 
-void put_all(int descriptor, const std::string& text) {
-  if (::write(descriptor, text.data(), text.size()) < 0) ::_exit(4);
+constexpr char kTold = '!';
+
+void put_all(int descriptor, const std::string& text, bool told) {
+  const std::string message = told ? kTold + text : text;
+  if (::write(descriptor, message.data(), message.size()) < 0) ::_exit(4);
 }
 
 /// What ranks have from the process that forks them.
@@ -54,8 +58,8 @@ std::unique_ptr<Communicator> open_ranks(const Inherited& inherited, int rank, i
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   int code = 0;
   if (!options.watch.on_lost) {
-    options.watch.on_lost = [message](const std::string& why, bool /*told_here*/) {
-      put_all(message, "lost: " + why);
+    options.watch.on_lost = [message](const std::string& why, bool told_here) {
+      put_all(message, "lost: " + why, told_here);
       ::_exit(1);
     };
   }
@@ -63,7 +67,8 @@ std::unique_ptr<Communicator> open_ranks(const Inherited& inherited, int rank, i
     const auto ranks = open_ranks(inherited, rank, size, how, options);
     body(*ranks);
   } catch (const std::exception& error) {
-    put_all(message, error.what());
+    const auto* failed = dynamic_cast<const RunFailed*>(&error);
+    put_all(message, error.what(), failed && failed->told_here());
     code = 1;
   }
   if (code == 0 && ::testing::Test::HasFailure()) code = 3;
@@ -122,6 +127,8 @@ std::vector<RankEnd> run_ranks(int size, const std::function<void(Communicator&)
     char text[4096];
     const ssize_t got = ::read(messages[i], text, sizeof text);
     if (got > 0) ends[i].message.assign(text, static_cast<size_t>(got));
+    ends[i].told = ends[i].message.starts_with(kTold);
+    if (ends[i].told) ends[i].message.erase(0, 1);
     ::close(messages[i]);
   }
   return ends;

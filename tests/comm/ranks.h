@@ -12,6 +12,7 @@ namespace hone::comm {
 struct RankEnd {
   int code = -1;        ///< its exit code: 0; 1 where it threw; 128 and the number of a signal
   std::string message;  ///< what the exception said that it threw
+  bool told = false;    ///< whether it was the one to tell the user why the run has failed
   double seconds = 0;   ///< time from the start of all until it ended
 };
 

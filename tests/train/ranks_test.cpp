@@ -216,6 +216,46 @@ TEST_F(RanksTest, ThatDifferAreRefusedByNameOfTheField) {
             std::string::npos);
 }
 
+TEST_F(RanksTest, WhoseModelsOrEvaluationSetsDifferAreRefused) {
+  namespace fs = std::filesystem;
+  const std::string golden = HONE_TEST_DIR "/../models/goldens/bert-words";
+  const auto copy_with = [&](const char* file, const std::function<void(std::string&)>& change) {
+    const std::string copy = folder("copy");
+    fs::remove_all(copy);
+    fs::copy(golden, copy);
+    std::string text = read_file(copy + "/" + file);
+    change(text);
+    write_file(copy + "/" + file, text);
+    return copy;
+  };
+  const auto said = [&](const char* name, const std::string& other, int64_t evaluated = 16) {
+    Options made = twenty_steps(name);
+    made.model.model = golden;
+    const auto ends = run_as(2, made, [&](Options& own, int rank) {
+      if (rank == 0) return;
+      own.model.model = other;
+      own.data.max_eval_samples = evaluated;
+    });
+    for (const comm::RankEnd& end : ends) EXPECT_EQ(end.code, 1);
+    return ends[0].message;
+  };
+  const std::string config = said("config", copy_with("config.json", [](std::string& text) {
+                                    Json json = parse_json(text, "config.json");
+                                    json["layer_norm_eps"] = 0.5;
+                                    text = json.dump();
+                                  }));
+  EXPECT_NE(config.find("config.json, layer_norm_eps: ranks differ: '1e-12' on rank 0"),
+            std::string::npos)
+      << config;
+  EXPECT_NE(config.find("'0.5' on rank 1"), std::string::npos) << config;
+  const std::string weights =
+      said("weights", copy_with("model.safetensors", [](std::string& text) { text.back() ^= 1; }));
+  EXPECT_NE(weights.find("weights, "), std::string::npos) << weights;
+  EXPECT_NE(weights.find(": ranks differ: "), std::string::npos) << weights;
+  const std::string scored = said("scored", golden, 7);
+  EXPECT_NE(scored.find("evaluation data, "), std::string::npos) << scored;
+}
+
 /// A label that fp16's gradients cannot hold at any scale: one rank finds it in every step, all
 /// leave those steps out, and end together when the scale can get no smaller.
 TEST_F(RanksTest, EndTogetherWhereOneIsNotFinite) {
