@@ -53,7 +53,11 @@ class SlowLink : public comm::Exchange {
     host_->broadcast(collective, data);
     send(static_cast<double>(collective.bytes));
   }
-  bool stop_all(const std::string& why) override { return host_->stop_all(why); }
+  bool stop_all(const std::string& why, bool found_by_others) override {
+    return host_->stop_all(why, found_by_others);
+  }
+  void fail_run(const std::string& why) override { host_->fail_run(why); }
+  bool told_here() const override { return host_->told_here(); }
   std::string failure() const override { return host_->failure(); }
   void check() const override { host_->check(); }
   void leave() override { host_->leave(); }
