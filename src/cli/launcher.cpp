@@ -120,7 +120,8 @@ bool RankProcesses::collect() {
     if (running_[rank] == 0 || ::waitpid(running_[rank], &status, WNOHANG) == 0) continue;
     running_[rank] = 0;
     if (WIFEXITED(status)) {
-      if (code_ == 0) code_ = WEXITSTATUS(status);
+      // A mistake that one rank alone found counts more than that the others had to end.
+      if (code_ == 0 || WEXITSTATUS(status) == kUserError) code_ = WEXITSTATUS(status);
       continue;
     }
     if (!killed_) {

@@ -9,6 +9,7 @@
 #include "io/folder.h"
 #include "models/explainer.h"
 #include "models/family.h"
+#include "models/parser.h"
 
 namespace hone::models {
 namespace {
@@ -166,6 +167,7 @@ void read_adapter_head(const Adapter& adapter, const std::string& path, ModelFol
     config.labels = own->labels;
     config.labels_named = own->labels_named;
     config.problem = own->problem;
+    set_parser(is_parser(*own), config, model.config_json);
     set_explainer(explain_settings(*own), config, model.config_json);
     return;
   }

@@ -98,11 +98,14 @@ Ticks ticks_of(double low, double high, int count, double least_step) {
   const double share = raw / power;
   const double round = power * (share < 1.5 ? 1 : share < 3.5 ? 2 : share < 7.5 ? 5 : 10);
   const double step = std::max(round, least_step);
+  if (!(step > 0)) return {{low}, 0};
   Ticks ticks;
   ticks.digits = std::max(0, static_cast<int>(-std::floor(std::log10(step) + 1e-9)));
+  const double first = std::ceil(low / step - 1e-9);
   const double last = std::floor(high / step + 1e-9);
-  for (double i = std::ceil(low / step - 1e-9); i <= last; ++i) {
-    ticks.values.push_back(i * step + 0.0);  // no -0
+  // Beyond 2^53 a number and the next one may be the same: the steps are counted apart.
+  for (int i = 0; i <= 2 * count + 2 && first + i <= last; ++i) {
+    ticks.values.push_back((first + i) * step + 0.0);  // no -0
   }
   if (ticks.values.empty()) ticks.values.push_back(low);
   return ticks;

@@ -169,6 +169,8 @@ size_t Loop::ahead(const Started& step) const {
   if (!backend_.runs_ahead() || scaled() || balancer_) return 0;
   const int64_t number = next_step() + 1;
   const bool ends = step.last().ends_epoch();
+  // Concepts are encoded anew by the weights at an epoch's end.
+  if (parts_.concepts && ends) return 0;
   if (number >= step_schedule_.steps || due(parts_.options.evaluation, number, ends) ||
       due(parts_.options.saving, number, ends)) {
     return 0;

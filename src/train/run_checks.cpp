@@ -128,7 +128,8 @@ int64_t devices_of(const Options& options, const comm::Communicator& ranks) {
 
 int64_t batch_devices_of(const Options& options, const comm::Communicator& ranks) {
   const int64_t counted = options.parallel.batch_ranks;
-  return counted > 0 ? counted : devices_of(options, ranks);
+  const bool by_ranks = options.parallel.strategy != StrategyKind::dp;
+  return by_ranks && counted > 0 ? counted : devices_of(options, ranks);
 }
 
 }  // namespace hone::train

@@ -206,6 +206,9 @@ TEST(Chart, TicksAreRoundAndApart) {
   EXPECT_EQ(ticks_of(0, 2, 6, 1).values, (std::vector<double>{0, 1, 2}));
   EXPECT_EQ(ticks_of(NAN, 1).values.size(), 1u);
   EXPECT_EQ(ticks_of(3, 3).values.size(), 1u);
+  // Numbers so large that the next one is the same, and so close that nothing lies between.
+  EXPECT_LE(ticks_of(1e17, 1e17 + 32, 6, 1).values.size(), 16u);
+  EXPECT_EQ(ticks_of(0, 5e-324).values.size(), 1u);
 }
 
 TEST(Chart, AFrameLiesBelowTheOneThatHoldsIt) {

@@ -60,6 +60,19 @@ TEST_F(ExplainGpu, TrainingFollowsTheProcessors) {
   }
 }
 
+/// A GPU's steps run ahead of what is known of them, but not into an epoch of other concepts.
+TEST_F(ExplainGpu, ConceptsAreRenewedWhereNothingElseEndsAnEpoch) {
+  Options options = explaining("out");
+  options.epochs = 4;
+  options.learning_rate = 1e-2;
+  options.evaluation.kind = options.saving.kind = Interval::Kind::never;
+  const Ran cpu = run_on("cpu", options), gpu = run_on("cuda", options);
+  ASSERT_EQ(gpu.losses.size(), cpu.losses.size());
+  for (size_t i = 0; i < cpu.losses.size(); ++i) {
+    EXPECT_NEAR(gpu.losses[i], cpu.losses[i], 1e-4) << i;
+  }
+}
+
 TEST_F(ExplainGpu, TrainingInBf16FollowsTheProcessors) {
   Options options = explaining("out");
   options.step.dtype = DType::bf16;

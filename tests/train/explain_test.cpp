@@ -5,6 +5,7 @@
 #include "io/weights.h"
 #include "models/concept_encoder.h"
 #include "models/folder.h"
+#include "models/parser.h"
 #include "train/checkpoint.h"
 #include "train/explain_fixture.h"
 
@@ -97,6 +98,22 @@ INSTANTIATE_TEST_SUITE_P(
                            o.stopping.load_best = true;
                          }}),
     [](const auto& test) { return test.param.name; });
+
+TEST_F(ExplainRun, AdaptersOfAParserAreNoParser) {
+  Options parsing = explaining("parser");
+  parsing.explain = {};
+  parsing.data.task = "parse";
+  parsing.data.train_file = parsing.data.validation_file = write("parse.txt", kExplainTrees);
+  Listener listener;
+  run(parsing, listener);
+  Options options = explaining("out");
+  options.model.model = parsing.output;
+  options.model.lora = nn::LoraOptions{.rank = 3, .alpha = 6};
+  run(options, listener);
+  const models::ModelFolder opened = models::open_model_folder(options.output);
+  EXPECT_FALSE(models::is_parser(*opened.config));
+  EXPECT_NE(models::explain_settings(*opened.config), nullptr);
+}
 
 /// Adapters are trained beside the encoder and the heads in full. What is written is an adapter's
 /// folder with a store, which answers as the model did in training.
