@@ -1,9 +1,15 @@
 #include "models/concept_encoder.h"
 
+#include <algorithm>
+#include <filesystem>
+
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/utf8.h"
 #include "explain/hubs.h"
+#include "io/folder.h"
+#include "models/adapter.h"
 #include "plan/backend.h"
 
 namespace hone::models {
@@ -78,17 +84,42 @@ void add_concepts(std::string_view raw, const data::TreeBank& trees, int64_t mos
   }
 }
 
+namespace {
+
+void hash_file(const std::string& folder, const std::string& name, data::ContentHash& hash) {
+  hash.text(name);
+  hash.file(folder + "/" + name);
+}
+
+/// Hashes all that a model of adapters is made of: their scale, and the weights they are added to.
+void hash_adapter(const std::string& folder, data::ContentHash& hash) {
+  const std::string file = folder + "/adapter_config.json";
+  const Json config = parse_json(read_file(file), file);
+  for (const char* field : {"lora_alpha", "alpha_pattern", "rank_pattern", "use_rslora"}) {
+    hash.text(config.contains(field) ? config[field].dump() : "");
+  }
+  hash_file(folder, "adapter_model.safetensors", hash);
+  const std::string base =
+      io::resolve_model(Adapter(folder).base(), file + ": base_model_name_or_path");
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(base)) {
+    const std::string extension = entry.path().extension();
+    if (extension == ".safetensors" || extension == ".bin")
+      names.push_back(entry.path().filename());
+  }
+  std::sort(names.begin(), names.end());
+  for (const std::string& name : names) hash_file(base, name, hash);
+}
+
+}  // namespace
+
 data::Hash128 hash_weights(const std::string& folder) {
   data::ContentHash hash;
-  bool any = false;
-  for (const char* name : {"model.safetensors", "adapter_model.safetensors"}) {
-    const std::string file = folder + "/" + name;
-    if (!file_exists(file)) continue;
-    hash.text(name);
-    hash.file(file);
-    any = true;
-  }
-  if (!any) {
+  if (is_adapter_folder(folder)) {
+    hash_adapter(folder, hash);
+  } else if (file_exists(folder + "/model.safetensors")) {
+    hash_file(folder, "model.safetensors", hash);
+  } else {
     fail(ErrorKind::bad_file, "{}: no model.safetensors, as `hone train` writes it", folder);
   }
   return hash.value();

@@ -115,6 +115,30 @@ TEST_F(ExplainRun, AdaptersOfAParserAreNoParser) {
   EXPECT_NE(models::explain_settings(*opened.config), nullptr);
 }
 
+TEST_F(ExplainRun, AStoreBelongsToTheBaseAndTheScaleOfItsAdapters) {
+  Options options = explaining("out");
+  options.model.model = folder("base");
+  std::filesystem::copy(golden("bert-words"), options.model.model);
+  options.model.lora = nn::LoraOptions{.rank = 3, .alpha = 6};
+  Listener listener;
+  run(options, listener);
+  const data::Hash128 made = models::hash_weights(options.output);
+  const auto changed = [&](const std::string& file, const std::string& to) {
+    const std::string as_it_was = read_file(file);
+    write_file(file, to.empty() ? as_it_was.substr(0, as_it_was.size() - 1) + "~" : to);
+    const bool differs = !(models::hash_weights(options.output) == made);
+    write_file(file, as_it_was);
+    return differs;
+  };
+  const std::string config = options.output + "/adapter_config.json";
+  Json scaled = parse_json(read_file(config), config);
+  scaled["lora_alpha"] = 7;
+  EXPECT_TRUE(changed(config, scaled.dump()));
+  EXPECT_TRUE(changed(options.output + "/adapter_model.safetensors", ""));
+  EXPECT_TRUE(changed(options.model.model + "/model.safetensors", ""));
+  EXPECT_EQ(models::hash_weights(options.output), made);
+}
+
 /// Adapters are trained beside the encoder and the heads in full. What is written is an adapter's
 /// folder with a store, which answers as the model did in training.
 TEST_F(ExplainRun, AdaptersBesideTheHeadsAnswerAsTheirFolderDoes) {
