@@ -28,7 +28,7 @@ std::string text_of(const Json& value) {
 std::string first_difference(const Json& fields, const Json& others) {
   for (const Json* each : {&fields, &others}) {
     for (const Json& field : *each) {
-      const std::string name = field[0];
+      std::string name = field[0];
       if (value_of(name, fields) != value_of(name, others)) return name;
     }
   }

@@ -11,7 +11,7 @@ namespace hone::comm {
 
 Communicator::Communicator() : Communicator(make_single_exchange(), {.overlap = false}) {}
 
-Communicator::Communicator(int descriptor, int rank, int size, Options options)
+Communicator::Communicator(int descriptor, int rank, int size, const Options& options)
     : Communicator(make_host_exchange(descriptor, rank, size, options.watch), options) {}
 
 Communicator::Communicator(std::unique_ptr<Exchange> exchange, Options options)
@@ -172,7 +172,7 @@ void Communicator::broadcast(void* data, size_t bytes, int root) {
       start({{.kind = Kind::broadcast, .root = root, .bytes = static_cast<int64_t>(bytes)}, data}));
 }
 
-std::string Communicator::broadcast(std::string text, int root) {
+std::string Communicator::broadcast(const std::string& text, int root) {
   const std::vector<std::string> all = gather(rank() == root ? text : std::string_view());
   return all[static_cast<size_t>(root)];
 }

@@ -45,7 +45,7 @@ class Communicator {
   /// One process by itself: sums change nothing, and nobody is waited for.
   Communicator();
   /// Ranks of one host that share memory (HostMemory::create). Waits until all of them are here.
-  Communicator(int descriptor, int rank, int size, Options options = {});
+  Communicator(int descriptor, int rank, int size, const Options& options = {});
   explicit Communicator(std::unique_ptr<Exchange> exchange, Options options = {});
   /// Waits for the sums that were started. While an exception passes through, the others are told
   /// that this rank failed.
@@ -86,7 +86,7 @@ class Communicator {
   /// Sets data on all ranks to that of rank `root`.
   void broadcast(void* data, size_t bytes, int root = 0);
   /// Gives text of rank `root` on all ranks.
-  std::string broadcast(std::string text, int root = 0);
+  std::string broadcast(const std::string& text, int root = 0);
   void barrier();
   /// Whether it is so on one rank at least.
   bool any(bool here);

@@ -42,7 +42,7 @@ class ExplainProcessor : public ParseProcessor {
   Hash128 hash() const override;
   void encode(std::span<const RawSample> raw, ThreadPool& pool,
               std::vector<EncodedSample>& out) const override {
-    TextProcessor::encode(raw, pool, out);
+    TextProcessor::encode(raw, pool, out);  // NOLINT(bugprone-parent-virtual-call): no trees
   }
   void append(std::span<const std::byte> sample, int64_t number, Batch& batch) const override;
   Mixed append_for_training(std::span<const std::byte> sample, int64_t number, const OtherSamples&,

@@ -107,8 +107,9 @@ Pass Parser::record(const TrainingRequest& request) const {
 }
 
 std::vector<Part> Parser::record_parts(const OutputOptions& request) const {
-  return request.output == Output::logits ? Model::record_parts(request)
-                                          : Encoder::record_parts(request);
+  if (request.output != Output::logits) return Encoder::record_parts(request);
+  // NOLINTNEXTLINE(bugprone-parent-virtual-call): its parts are not an encoder's.
+  return Model::record_parts(request);
 }
 
 namespace {
