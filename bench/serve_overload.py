@@ -229,17 +229,19 @@ def under_attack(running, bodies, flags, connections):
             ["nice", "-n", "19", "slowhttptest", *flags, "-c", str(connections), "-r", "1000",
              "-i", "5", "-l", "20", "-p", "3", "-u", target], stdout=nothing, stderr=nothing)
     share = None
-    if os.access(cpu_quota.GROUPS, os.W_OK):
-        share = cpu_quota.Quota("attacker", ATTACKER_CORES)
-        share.add(attack.pid)
-    time.sleep(5)
-    during = load.at_rate(running.port, bodies, rate, 8)
-    held = len(os.listdir(f"/proc/{running.process.pid}/fd"))
-    memory = running.memory()
-    attack.terminate()
-    attack.wait()
-    if share:
-        share.remove()
+    try:
+        if os.access(cpu_quota.GROUPS, os.W_OK):
+            share = cpu_quota.Quota("attacker", ATTACKER_CORES)
+            share.add(attack.pid)
+        time.sleep(5)
+        during = load.at_rate(running.port, bodies, rate, 8)
+        held = len(os.listdir(f"/proc/{running.process.pid}/fd"))
+        memory = running.memory()
+    finally:
+        attack.terminate()
+        attack.wait()
+        if share:
+            share.remove()
     return {"before": before, "during": during, "memory_bytes": memory, "open_files": held,
             "attacker_cores": ATTACKER_CORES if share else None}
 

@@ -119,11 +119,13 @@ def overload_bars(hone):
                                                   one["before"]["accepted"]["p99_ms"])
                                             for one in windows), "the window before", False)]
     for name, attack in hone.get("case_slow", {}).get("attacks", {}).items():
+        cores = attack[0].get("attacker_cores")
+        held = f", the attacker held to {cores} of a core" if cores else ""
         found.append(bar(f"p99 under a slow {name.replace('slow ', '')} attack, times that before, "
                          f"median of {len(attack)} runs", 2,
                          statistics.median(ratio(one["during"]["accepted"]["p99_ms"],
                                                  one["before"]["accepted"]["p99_ms"])
-                                           for one in attack), "before", False))
+                                           for one in attack), f"before{held}", False))
     return found
 
 
